@@ -1,0 +1,1 @@
+"""One Kubeflow step per file."""

@@ -1,0 +1,31 @@
+"""One spelling for every value, so that equal things have equal digests."""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, Union
+
+Json: TypeAlias = Union[None, bool, int, float, str, Sequence["Json"], Mapping[str, "Json"]]  # noqa: UP007 a string inside
+
+
+def canonical_json(value: Json) -> str:
+    r"""Return `value` as the one JSON text that all machines write for it.
+
+    Keys are sorted, NaN is refused. Text that KFP's local runner would rewrite inside a parameter
+    (the word for the interpreter, opening braces of a placeholder) is spelled with an escape.
+
+    >>> canonical_json({"b": 1, "a": [1.5, "x"]})
+    '{"a":[1.5,"x"],"b":1}'
+    """
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return text.replace("python3", "python\\u0033").replace("{{$", "{\\u007b$")
+
+
+def digest(value: Json) -> str:
+    """Return the sha256 of `value` in canonical JSON, 64 hex digits."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+def digest_bytes(data: bytes) -> str:
+    """Return the sha256 of `data`, 64 hex digits."""
+    return hashlib.sha256(data).hexdigest()

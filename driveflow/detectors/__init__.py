@@ -1,0 +1,1 @@
+"""Run a detector on frames."""

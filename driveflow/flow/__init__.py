@@ -1,0 +1,1 @@
+"""What a flow file and a profile say."""

@@ -1,0 +1,272 @@
+"""The sections of a flow file as plain frozen records; pydantic checks them at the edge, trades take them as they are."""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+_STRICT = ConfigDict(extra="forbid", str_strip_whitespace=True)
+Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,40}$")]
+Share = Annotated[float, Field(ge=0.0, le=1.0)]
+Positive = Annotated[int, Field(ge=1)]
+Count = Annotated[int, Field(ge=0)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaxonomySection:
+    """The classes of a project and how foreign names map to them."""
+
+    __pydantic_config__ = _STRICT
+    classes: Annotated[tuple[str, ...], Field(min_length=1)]
+    aliases: dict[str, str] = field(default_factory=dict)  # foreign name -> one of `classes`
+    drop: tuple[str, ...] = ()  # foreign names whose boxes are not wanted
+    ignore: tuple[str, ...] = ()  # foreign names that become ignore regions of every class
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSection:
+    """One delivery of recorded data."""
+
+    __pydantic_config__ = _STRICT
+    name: Name
+    path: Annotated[str, Field(min_length=1)]  # relative to the profile's data root, or file:// or s3://
+    format: Literal["auto", "coco", "yolo", "folder"] = "auto"
+    annotations: str = ""  # the COCO JSON, relative to `path`; empty: found by content
+    metadata: str = ""  # a CSV with one row a file (path, drive, camera, captured_ns, ...); empty: metadata.csv if there
+    drives: Literal["auto", "batch", "folder", "stills"] = "auto"
+    drive: str = ""  # states that the whole batch is this drive; equal names in two batches are one drive
+    camera: str = "camera"
+    split: Literal["", "train", "val", "holdout"] = ""  # puts every frame of the batch in this split
+    annotated_classes: tuple[str, ...] = ()  # classes somebody looked for; empty: all that the label format lists
+    attributes: dict[str, str] = field(default_factory=dict)  # frame attributes of every frame, e.g. weather: rain
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MergeSection:
+    """How batches that share frames become one snapshot."""
+
+    __pydantic_config__ = _STRICT
+    rule: Literal["union", "prefer"] = "union"  # prefer: the first batch in `trust` that annotated a class wins it
+    trust: tuple[str, ...] = ()  # batch names, most trusted first; batches not named follow in flow order
+    same_box_min_iou: Share = 0.9  # two boxes of one class at least this alike are one box
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HoldoutSection:
+    """What judges models: by source split, by drive, or a fraction of drive groups. All that is stated is used."""
+
+    __pydantic_config__ = _STRICT
+    source_splits: tuple[str, ...] = ()  # names of splits in the data, e.g. valid, test
+    drives: tuple[str, ...] = ()
+    fraction: Share = 0.0  # of drive groups, by seeded hash
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitSection:
+    """How training frames split into train and val."""
+
+    __pydantic_config__ = _STRICT
+    val_fraction: Share = 0.1  # of drive groups, by seeded hash
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NearDuplicateSection:
+    """Leader rule over 64-bit perceptual hashes; distances in bits."""
+
+    __pydantic_config__ = _STRICT
+    enabled: bool = True
+    same_drive_max_bits: Annotated[int, Field(ge=0, le=16)] = 4  # same camera of one drive
+    across_drives_max_bits: Annotated[int, Field(ge=0, le=16)] = 2
+    window_s: Annotated[float, Field(ge=0)] = 0.0  # same_drive limit holds within so many seconds; 0: no window
+    min_gap_s: Annotated[float, Field(ge=0)] = 0.0  # temporal floor between kept frames of a camera; 0: none
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlurSection:
+    """Sharpness = variance of the Laplacian at 512 px; relative limits only in populations of 50 frames or more."""
+
+    __pydantic_config__ = _STRICT
+    enabled: bool = True
+    dead_sharpness: Annotated[float, Field(ge=0)] = 4.0
+    max_robust_z: Annotated[float, Field(gt=0)] = 4.0  # below the population of the same camera and time of day
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExposureSection:
+    """Dead limits are absolute (grey levels 0..255); the rest is relative to camera and time of day."""
+
+    __pydantic_config__ = _STRICT
+    enabled: bool = True
+    dead_contrast: Annotated[float, Field(ge=0)] = 2.0  # a black, white or single-colour frame
+    dead_dark_share: Share = 0.995
+    dead_bright_share: Share = 0.98
+    max_robust_z: Annotated[float, Field(gt=0)] = 6.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilterSection:
+    """What makes a training frame not worth its label."""
+
+    __pydantic_config__ = _STRICT
+    near_duplicates: NearDuplicateSection = field(default_factory=NearDuplicateSection)
+    blur: BlurSection = field(default_factory=BlurSection)
+    exposure: ExposureSection = field(default_factory=ExposureSection)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WhereSection:
+    """A predicate: any of `classes` in the frame, and every attribute one of its values."""
+
+    __pydantic_config__ = _STRICT
+    classes: tuple[str, ...] = ()
+    attributes: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CornerCaseSection:
+    """A named rule that finds rare frames, keeps them from being thinned, and gives them a share of the budget."""
+
+    __pydantic_config__ = _STRICT
+    name: Name
+    where: WhereSection
+    quota_frames: Positive = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelingSection:
+    """What goes to annotators."""
+
+    __pydantic_config__ = _STRICT
+    provider: Literal["folder"] = "folder"
+    budget_frames: Count = 500
+    control_share: Share = 0.1  # of the budget, drawn at random
+    guideline: str = "v1"
+    prelabel_min_score: Share = 0.3
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ResourceSection:
+    """What each worker gets on a cluster; a laptop takes what there is."""
+
+    __pydantic_config__ = _STRICT
+    cpu: Annotated[float, Field(gt=0)] = 1.0
+    memory_gib: Annotated[float, Field(gt=0)] = 4.0
+    gpu: Count = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainingSection:
+    """How a model is made: the built-in trainer, or a command that keeps the trainer contract."""
+
+    __pydantic_config__ = _STRICT
+    trainer: Literal["builtin", "command"] = "builtin"
+    command: tuple[str, ...] = ()
+    export: Literal["tables", "coco", "yolo"] = "tables"  # what a command trainer gets
+    nodes: Positive = 1
+    workers_per_node: Positive = 2
+    resources: ResourceSection = field(default_factory=ResourceSection)
+    epochs: Positive = 12
+    image_size_px: Annotated[int, Field(ge=64, le=1024, multiple_of=32)] = 256  # long side
+    batch_size: Positive = 16  # over all workers
+    learning_rate: Annotated[float, Field(gt=0)] = 0.002
+    seed: int = 0
+    max_seconds: Positive = 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrainSection:
+    """When a new model is due; any one reason is enough."""
+
+    __pydantic_config__ = _STRICT
+    min_new_labeled_frames: Positive = 1
+    max_age_days: Positive = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SliceSection:
+    """A named part of the hold-out."""
+
+    __pydantic_config__ = _STRICT
+    name: Name
+    where: WhereSection
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValidationSection:
+    """How a model is measured."""
+
+    __pydantic_config__ = _STRICT
+    slices: tuple[SliceSection, ...] = ()
+    leak_max_bits: Annotated[int, Field(ge=0, le=16)] = 2  # near-duplicate limit between training and hold-out
+    worst_frames: Count = 12
+    min_score: Share = 0.05  # detections under it are not counted
+
+
+Metric = Literal["AP", "AP50", "AP75", "AR100"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloorSection:
+    """A value that a metric must reach, over all classes or one class or one slice."""
+
+    __pydantic_config__ = _STRICT
+    metric: Metric = "AP50"
+    class_name: str = ""
+    slice: str = ""
+    at_least: Share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateSection:
+    """What a model must show before it may be promoted."""
+
+    __pydantic_config__ = _STRICT
+    floors: tuple[FloorSection, ...] = ()
+    metric: Metric = "AP50"  # compared with the champion on the same hold-out
+    max_drop: Share = 0.02  # how much worse than the champion the headline may be
+    max_slice_drop: Share = 0.1
+    min_frames: Positive = 20  # fewer hold-out frames: NEEDS DATA
+    min_drive_groups: Positive = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegistrySection:
+    """Where passing models go."""
+
+    __pydantic_config__ = _STRICT
+    model: str = ""  # empty: the flow's name
+    promote: Literal["auto", "manual"] = "auto"  # manual: a passing version stays a candidate
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScheduleSection:
+    """When `driveflow schedule` starts a pipeline; five cron fields, the time zone is the cluster's."""
+
+    __pydantic_config__ = _STRICT
+    cron: str = "0 2 * * 1"
+    pipeline: Literal["curate", "retrain", "flow"] = "retrain"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flow:
+    """A whole flow file."""
+
+    __pydantic_config__ = _STRICT
+    name: Name
+    taxonomy: TaxonomySection
+    batches: Annotated[tuple[BatchSection, ...], Field(min_length=1)]
+    merge: MergeSection = field(default_factory=MergeSection)
+    holdout: HoldoutSection = field(default_factory=HoldoutSection)
+    splits: SplitSection = field(default_factory=SplitSection)
+    filters: FilterSection = field(default_factory=FilterSection)
+    corner_cases: tuple[CornerCaseSection, ...] = ()
+    labeling: LabelingSection = field(default_factory=LabelingSection)
+    training: TrainingSection = field(default_factory=TrainingSection)
+    retrain: RetrainSection = field(default_factory=RetrainSection)
+    validation: ValidationSection = field(default_factory=ValidationSection)
+    gate: GateSection = field(default_factory=GateSection)
+    registry: RegistrySection = field(default_factory=RegistrySection)
+    schedule: ScheduleSection = field(default_factory=ScheduleSection)

@@ -1,0 +1,1 @@
+"""Decode pictures and measure them."""

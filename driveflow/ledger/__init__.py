@@ -1,0 +1,1 @@
+"""The database of runs, campaigns, decisions and promotions."""

@@ -1,0 +1,1 @@
+"""Near search over hashes and vectors."""

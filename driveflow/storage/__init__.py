@@ -1,0 +1,1 @@
+"""Bytes at file:// and s3:// addresses."""

@@ -1,0 +1,1 @@
+"""Decide which frames are worth keeping, and find the corner cases."""

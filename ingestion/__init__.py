@@ -1,0 +1,1 @@
+"""Read recorded batches and merge them into one snapshot."""

@@ -1,0 +1,1 @@
+"""Hand frames to annotators, take their labels back."""

@@ -1,0 +1,1 @@
+"""Describe a training job, run it on many workers, read its result."""

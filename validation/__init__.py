@@ -1,0 +1,1 @@
+"""Measure a dataset or a model, and say whether it passes."""
