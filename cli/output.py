@@ -1,0 +1,74 @@
+"""How a command speaks: data to stdout as text or JSON, words to stderr."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from driveflow.canonical import Json
+
+if TYPE_CHECKING:
+    from driveflow.place import Place
+
+Format: TypeAlias = Literal["text", "json"]
+Output: TypeAlias = Annotated[Format, typer.Option("--output", "-o", help="Words for a person, or JSON for a program.")]
+Workspace: TypeAlias = Annotated[
+    Path, typer.Option("--workspace", "-w", help="Folder of the local store, ledger and runs.", file_okay=False)
+]
+ProfileOption: TypeAlias = Annotated[
+    str, typer.Option("--profile", help="A profile file, or the name of one in profiles/ beside the flow file.")
+]
+DEFAULT_WORKSPACE = Path(".driveflow")
+
+
+def emit(value: Json, output: Format, text: str | None = None) -> None:
+    """Print `value` to stdout: as JSON, or as `text`, or where there is none as a table or lines of its own."""
+    typer.echo(
+        json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) if output == "json" else text or as_text(value)
+    )
+
+
+def say(text: str) -> None:
+    """Print words for a person to stderr."""
+    typer.echo(text, err=True)
+
+
+def as_text(value: Json) -> str:
+    """Return records as a table, one record as lines, anything else as itself."""
+    if isinstance(value, Mapping):
+        return "\n".join(f"{key}: {_cell(item)}" for key, item in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        rows = [item for item in value if isinstance(item, Mapping)]
+        return table(rows) if rows and len(rows) == len(value) else "\n".join(_cell(item) for item in value)
+    return _cell(value)
+
+
+def table(rows: Sequence[Mapping[str, Json]], columns: Sequence[str] | None = None) -> str:
+    """Return `rows` as aligned columns under their names; numbers stand right."""
+    names = list(columns or dict.fromkeys(name for row in rows for name in row))
+    cells = [[_cell(row.get(name, "")) for name in names] for row in rows]
+    widths = [max(len(line[i]) for line in [names, *cells]) for i in range(len(names))]
+    right = [all(isinstance(row.get(name), int | float) for row in rows) and bool(rows) for name in names]
+    return "\n".join(_line(line, widths, right) for line in [names, *cells])
+
+
+def place_from(workspace: Path, profile: str = "") -> "Place":
+    """Return the place that `profile` names, with everything local under `workspace`."""
+    from driveflow.flow.profile import load_profile, place_of
+
+    return place_of(load_profile(profile, Path.cwd()), workspace)
+
+
+def _cell(value: Json) -> str:
+    if isinstance(value, bool) or value is None:
+        return {True: "yes", False: "no", None: "-"}[value]
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:
+    padded = (c.rjust(w) if r else c.ljust(w) for c, w, r in zip(cells, widths, right, strict=True))
+    return "  ".join(padded).rstrip()

@@ -1,0 +1,36 @@
+import json
+
+import pytest
+
+from cli.output import as_text, emit, table
+
+
+def test_records_become_a_table_with_numbers_on_the_right():
+    rows = [{"step": "import", "frames": 7}, {"step": "merge_all", "frames": 1200}]
+
+    assert table(rows).splitlines() == ["step       frames", "import          7", "merge_all    1200"]
+
+
+def test_a_missing_cell_stays_empty():
+    assert table([{"a": 1, "b": "x"}, {"a": 2}]).splitlines()[-1].split() == ["2"]
+
+
+def test_a_record_becomes_lines():
+    assert as_text({"run": "r1", "ok": True, "loss": 0.123456}) == "run: r1\nok: yes\nloss: 0.1235"
+
+
+def test_json_is_what_a_program_reads(capsys):
+    emit({"class": "Fußgänger", "n": [1, 2]}, "json")
+
+    assert json.loads(capsys.readouterr().out) == {"class": "Fußgänger", "n": [1, 2]}
+
+
+def test_nan_never_leaves_as_json():
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        emit({"ap": float("nan")}, "json")
+
+
+def test_the_text_given_wins(capsys):
+    emit({"run": "r1"}, "text", "Run r1 is done.")
+
+    assert capsys.readouterr().out == "Run r1 is done.\n"
