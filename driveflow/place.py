@@ -1,0 +1,57 @@
+"""Where a run keeps its things: the part of a profile that steps need."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from driveflow.canonical import canonical_json
+from driveflow.errors import UsageError
+
+PLACE_VARIABLE = "DRIVEFLOW_PLACE"
+_SECRET = "env:"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where snapshots, the ledger and scratch files lie.
+
+    `store` is a file:// or s3:// address, `ledger` a SQLAlchemy URL or "env:NAME" naming the variable that holds it,
+    `scratch` a local folder for caches and training work, `cache_bytes` the bound of the picture cache.
+    """
+
+    profile: Literal["local", "kfp"]
+    store: str
+    ledger: str
+    scratch: str
+    cache_bytes: int = 10 * 2**30
+
+    def to_text(self) -> str:
+        """Return the place as the text that goes into `DRIVEFLOW_PLACE`; secrets stay references."""
+        return canonical_json(asdict(self))
+
+    def ledger_url(self) -> str:
+        """Return the database URL, looking a reference up in the environment."""
+        if not self.ledger.startswith(_SECRET):
+            return self.ledger
+        name = self.ledger.removeprefix(_SECRET)
+        if name not in os.environ:
+            raise UsageError(f"The ledger is named by the variable {name}, which is not set.")
+        return os.environ[name]
+
+
+def place_from_text(text: str) -> Place:
+    """Return the place that `text` spells."""
+    try:
+        return Place(**json.loads(text))
+    except (TypeError, ValueError) as error:
+        raise UsageError(f"{PLACE_VARIABLE} does not describe a place: {error}") from error
+
+
+def current_place(environment: Mapping[str, str] | None = None) -> Place:
+    """Return the place that the environment names."""
+    text = (os.environ if environment is None else environment).get(PLACE_VARIABLE, "")
+    if not text:
+        raise UsageError(f"{PLACE_VARIABLE} is not set: a step runs inside `driveflow run` or a compiled pipeline.")
+    return place_from_text(text)

@@ -1,0 +1,69 @@
+"""Start processes that never outlive whoever started them."""
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+_PR_SET_PDEATHSIG = 1
+
+
+def _die_with(parent: int) -> Callable[[], None] | None:
+    """Return what a child runs before exec: ask Linux to kill it when `parent` dies."""
+    if not sys.platform.startswith("linux"):
+        return None
+    libc = ctypes.CDLL(None, use_errno=True)
+
+    def ask() -> None:
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # the parent died before we could ask
+            os._exit(128 + signal.SIGKILL)
+
+    return ask
+
+
+def spawn(
+    argv: Sequence[str],
+    *,
+    env: Mapping[str, str] | None = None,
+    cwd: Path | None = None,
+    stdout: int | IO[bytes] | None = None,
+    pass_fds: Sequence[int] = (),
+) -> subprocess.Popen[bytes]:
+    """Start `argv` in a session of its own; it is killed when the calling process dies, however it dies.
+
+    Standard error goes where standard output goes. Call from the main thread: Linux watches the calling thread.
+    """
+    return subprocess.Popen(
+        list(argv),
+        env=dict(os.environ if env is None else env),
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=stdout,
+        stderr=subprocess.STDOUT if stdout is not None else None,
+        start_new_session=True,
+        pass_fds=tuple(pass_fds),
+        preexec_fn=_die_with(os.getpid()),  # noqa: PLW1509 only prctl and getppid run there
+    )
+
+
+def stop_group(process: subprocess.Popen[bytes], *, grace_s: float = 2.0) -> None:
+    """Stop `process` and all it started: SIGTERM, `grace_s` seconds, then SIGKILL."""
+    for sign in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, sign)
+        except ProcessLookupError:
+            break
+        try:
+            process.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            continue
+    try:
+        os.killpg(process.pid, signal.SIGKILL)  # what is left of its group once the leader is gone
+    except ProcessLookupError:
+        pass
+    process.wait()

@@ -1,0 +1,60 @@
+"""Digest a table by what it says, whatever its chunks, its order and the machine."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from driveflow.errors import InvalidInputError
+
+_BLOCK_ROWS = 65_536
+
+
+def sort_by_key(table: pa.Table, keys: Sequence[str]) -> pa.Table:
+    """Return `table` sorted by `keys` (bytewise), refusing two rows of one key."""
+    order = pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys])
+    ordered = table.take(order).combine_chunks()
+    if ordered.num_rows > 1:
+        equal = None
+        for key in keys:
+            column = ordered.column(key)
+            same = pc.equal(column.slice(1), column.slice(0, ordered.num_rows - 1))
+            equal = same if equal is None else pc.and_(equal, same)
+        if pc.any(equal).as_py():
+            row = ordered.slice(pc.index(equal, value=True).as_py(), 1).select(list(keys)).to_pylist()[0]
+            raise InvalidInputError(f"Two rows have the key {row}; each key must be there once.")
+    return ordered
+
+
+def table_digest(table: pa.Table) -> str:
+    """Return the sha256 over the rows of `table` as they are ordered; sort it by its key first."""
+    total = hashlib.sha256()
+    for name in table.column_names:
+        column = table.column(name)
+        total.update(f"{name}:{column.type}:{len(column)}\n".encode())
+        for start in range(0, len(column), _BLOCK_ROWS):
+            block = column.slice(start, _BLOCK_ROWS).combine_chunks()
+            _update(total, block if isinstance(block, pa.Array) else pa.concat_arrays(block.chunks))
+    return total.hexdigest()
+
+
+def _update(total: "hashlib._Hash", block: pa.Array) -> None:
+    total.update(np.packbits(block.is_valid().to_numpy(zero_copy_only=False)).tobytes())
+    if pa.types.is_list(block.type):
+        total.update(pc.list_value_length(block).fill_null(0).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
+        _update(total, block.flatten())
+    elif pa.types.is_string(block.type):
+        filled = block.fill_null("")
+        total.update(pc.binary_length(filled).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
+        total.update("".join(filled.to_pylist()).encode())
+    elif pa.types.is_boolean(block.type):
+        total.update(block.fill_null(False).to_numpy(zero_copy_only=False).astype("u1").tobytes())  # noqa: FBT003 Arrow's own face
+    elif pa.types.is_floating(block.type):
+        values = block.fill_null(0.0).to_numpy(zero_copy_only=False)
+        if np.isnan(values).any():
+            raise InvalidInputError("A column holds NaN; use null for what is not known.")
+        total.update((values + 0.0).astype("<f8").tobytes())  # -0.0 + 0.0 is 0.0
+    else:
+        total.update(block.fill_null(0).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
