@@ -29,7 +29,7 @@ def path_of(uri: str) -> Path:
 
 def read_bytes(uri: str, offset: int = 0, length: int | None = None) -> bytes:
     """Return `length` bytes from `offset` on, or all that follow."""
-    with _told("read", uri), path_of(uri).open("rb") as file:
+    with told("read", uri), path_of(uri).open("rb") as file:
         file.seek(offset)
         return file.read() if length is None else file.read(length)
 
@@ -39,7 +39,7 @@ def write_bytes(uri: str, data: bytes, *, if_absent: bool = False) -> bool:
     path = path_of(uri)
     if if_absent and os.path.lexists(path):
         return False
-    with _told("write", uri):
+    with told("write", uri):
         return write_atomically(path, lambda file: file.write(data), if_absent=if_absent)
 
 
@@ -58,7 +58,7 @@ def stat(uri: str) -> ObjectInfo | None:
 def list_objects(uri: str) -> Iterator[ObjectInfo]:
     """Yield every regular file under `uri`, sorted by path; links are not followed."""
     root = path_of(uri)
-    with _told("list", uri):
+    with told("list", uri):
         if not root.is_dir():
             raise NotFoundError(f"There is no folder {root}")
         found = list(_statuses(root))
@@ -70,7 +70,7 @@ def list_objects(uri: str) -> Iterator[ObjectInfo]:
 def list_skipped(uri: str) -> tuple[tuple[str, str], ...]:
     """Return (path, why) of all that `list_objects` leaves out: links, and devices, pipes and sockets."""
     root = path_of(uri)
-    with _told("list", uri):
+    with told("list", uri):
         left_out = [entry for entry in _entries(root) if not entry.is_file(follow_symlinks=False)]
         return tuple(
             sorted(
@@ -82,13 +82,13 @@ def list_skipped(uri: str) -> tuple[tuple[str, str], ...]:
 
 def delete(uri: str) -> None:
     """Remove the object; absent is fine."""
-    with _told("delete", uri):
+    with told("delete", uri):
         path_of(uri).unlink(missing_ok=True)
 
 
 def put_file(path: Path, uri: str) -> None:
     """Copy a local file to `uri`."""
-    with _told("copy", f"{path} to {uri}"), path.open("rb") as source:
+    with told("copy", f"{path} to {uri}"), path.open("rb") as source:
         write_atomically(path_of(uri), lambda file: shutil.copyfileobj(source, file, 1 << 20))
 
 
@@ -109,6 +109,19 @@ def write_atomically(path: Path, fill: Callable[[BinaryIO], object], *, if_absen
         return _publish(temporary, path, if_absent=if_absent)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def told(verb: str, what: str) -> Iterator[None]:
+    """Turn what the system raises into our errors."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StorageFullError(f"Cannot {verb} {what}: no space left there") from error
+        if error.errno in _ABSENT and verb != "write":
+            raise NotFoundError(f"Cannot {verb} {what}: {error.strerror}") from error
+        raise StorageError(f"Cannot {verb} {what}: {error.strerror or error}") from error
 
 
 def _publish(temporary: Path, path: Path, *, if_absent: bool) -> bool:
@@ -169,15 +182,3 @@ def _is_object(entry: os.DirEntry[str]) -> bool:
 
 def _info(uri: str, path: str, found: os.stat_result) -> ObjectInfo:
     return ObjectInfo(uri, path, found.st_size, f"{found.st_mtime_ns}-{found.st_ctime_ns}-{found.st_size}")
-
-
-@contextmanager
-def _told(verb: str, what: str) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in _FULL:
-            raise StorageFullError(f"Cannot {verb} {what}: no space left there") from error
-        if error.errno in _ABSENT and verb != "write":
-            raise NotFoundError(f"Cannot {verb} {what}: {error.strerror}") from error
-        raise StorageError(f"Cannot {verb} {what}: {error.strerror or error}") from error

@@ -24,7 +24,7 @@ __all__ = [
 
 
 class Backend(Protocol):
-    """What a place for objects can do; the modules `local` and `s3` are its two kinds."""
+    """What a place for objects can do; the module `local` and `s3.S3Backend` are its two kinds."""
 
     def read_bytes(self, uri: str, offset: int = 0, length: int | None = None) -> bytes:
         """Return `length` bytes from `offset` on, or all that follow."""
@@ -53,9 +53,9 @@ class Backend(Protocol):
 
 def _backend(uri: str) -> Backend:
     if uri.startswith(S3_SCHEME):
-        from driveflow.storage import s3
+        from driveflow.storage.s3 import S3Backend
 
-        return s3
+        return S3Backend()
     return local
 
 
