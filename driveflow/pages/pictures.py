@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
     from PIL.ImageFont import FreeTypeFont, ImageFont
 
@@ -45,7 +46,7 @@ def thumbnail_data_uri(
         _draw_outline(draw, box, scale, size)
     for box in boxes:  # after all outlines, so that no line runs through a label
         _draw_label(draw, box, scale, size)
-    return _jpeg_data_uri(picture.tobytes(), size, quality)
+    return _jpeg_data_uri(picture, quality)
 
 
 def printable_label(text: str) -> str:
@@ -54,11 +55,9 @@ def printable_label(text: str) -> str:
     return drawable if len(drawable) <= MAX_LABEL_CHARS else drawable[: MAX_LABEL_CHARS - 1] + "…"
 
 
-def _jpeg_data_uri(pixels: bytes, size: tuple[int, int], quality: int) -> str:
-    from PIL import Image
-
+def _jpeg_data_uri(picture: "Image", quality: int) -> str:
     buffer = io.BytesIO()
-    Image.frombytes("RGB", size, pixels).save(buffer, "JPEG", quality=quality, optimize=True)
+    picture.save(buffer, "JPEG", quality=quality, optimize=True)
     return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
