@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import IO
 
 _PR_SET_PDEATHSIG = 1
+RUNNER_VARIABLE = "DRIVEFLOW_RUNNER_PID"
 
 
 def _die_with(parent: int) -> Callable[[], None] | None:
@@ -24,6 +25,19 @@ def _die_with(parent: int) -> Callable[[], None] | None:
             os._exit(128 + signal.SIGKILL)
 
     return ask
+
+
+def die_with_runner() -> None:
+    """Tie this process to its parent and to the local runner that the environment names; end it where that is gone.
+
+    KFP starts a step through a shell, which does not pass the tie on, so the step asks for it itself.
+    """
+    runner = os.environ.get(RUNNER_VARIABLE, "")
+    if not runner or not sys.platform.startswith("linux"):
+        return
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if not Path(f"/proc/{runner}").exists() or os.getppid() == 1:
+        os._exit(128 + signal.SIGKILL)
 
 
 def spawn(

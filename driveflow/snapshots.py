@@ -114,6 +114,10 @@ class Snapshot:
         """Return where two batches disagreed."""
         return self._beside("conflicts")
 
+    def beside(self) -> Beside:
+        """Return all that lies beside the identity, as the record of this URI says."""
+        return Beside(self.locations(), self.decisions(), self.quarantine(), self.conflicts())
+
     def made_by(self) -> Mapping[str, Json]:
         """Return how this snapshot was made: step, parents, settings."""
         made: Mapping[str, Json] = json.loads(read_bytes(join(self.folder, "made_by", self.record_id, "record.json")))

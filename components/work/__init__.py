@@ -1,0 +1,1 @@
+"""What each step does, free of KFP, so that it can be imported where a step runs."""

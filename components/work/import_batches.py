@@ -1,0 +1,73 @@
+"""Import the batches of a flow one by one, each reused on its own."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from components.work.pages import counts_page, markdown_table
+from driveflow.canonical import canonical_json, digest
+from driveflow.code_digest import code_digest
+from driveflow.reuse import load_result, read_object, store_result
+from driveflow.steps import StepContext, StepResult, StepSpec, Value
+
+SPEC = StepSpec("import_batches", ("ingestion",))
+
+
+def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:  # noqa: ARG001 the face of all work
+    """Return one snapshot for each batch, with the counts of all."""
+    batches: Any = context.settings["batches"]
+    results = [_import_once(context, batch) for batch in batches]
+    counts: dict[str, int] = {}
+    for result in results:
+        for name, count in result.counts.items():
+            counts[name] = counts.get(name, 0) + count
+    imported = [json.loads(str(result.outputs["batch"])) for result in results]
+    return StepResult(
+        outputs={"batches": canonical_json(imported)},
+        counts=counts,
+        pages={"summary": counts_page("Import", counts, "\n".join(result.pages["summary"] for result in results))},
+        objects=tuple(entry["snapshot"] for entry in imported),
+    )
+
+
+def _import_once(context: StepContext, batch: Any) -> StepResult:  # noqa: ANN401 JSON
+    parts = {"batch": batch, "taxonomy": context.settings["taxonomy"], "code": code_digest("ingestion")}
+    key = digest(parts)
+    found = load_result(context.place.store, "import_batch", key)
+    if found is not None:
+        return StepResult(**found)
+    result = _import(context, batch)
+    store_result(context.place.store, "import_batch", key, result, parts)
+    return result
+
+
+def _import(context: StepContext, batch: Any) -> StepResult:  # noqa: ANN401 JSON
+    from components.work.settings import read_section
+    from driveflow.flow.sections import BatchSection, TaxonomySection
+    from driveflow.snapshots import write_snapshot
+    from driveflow.storage.objects import ObjectInfo
+    from ingestion.import_batch import BatchRequest, import_batch
+
+    section = read_section(BatchSection, batch["section"])
+    request = BatchRequest(
+        section=section,
+        uri=batch["uri"],
+        taxonomy=read_section(TaxonomySection, context.settings["taxonomy"]),
+        store=context.place.store,
+        objects=tuple(ObjectInfo(**entry) for entry in json.loads(read_object(batch["listing"]))),
+    )
+    imported = import_batch(request, context.progress)
+    made_by = {"step": "import_batch", "batch": section.name, "code": code_digest("ingestion")}
+    snapshot = write_snapshot(context.place.store, imported.tables, imported.beside, made_by)
+    return StepResult(
+        outputs={"batch": canonical_json({"name": section.name, "snapshot": snapshot.uri})},
+        counts=imported.counts,
+        pages={"summary": _page(section.name, imported.counts, imported.beside.quarantine.to_pylist())},
+        objects=(snapshot.uri,),
+    )
+
+
+def _page(name: str, counts: Mapping[str, int], quarantine: list[dict[str, Any]]) -> str:
+    rows = [(row["path"], row["line"] or "", row["reason"], row["detail"]) for row in quarantine]
+    held = markdown_table(("file", "line", "reason", "detail"), rows) if rows else "Nothing was quarantined.\n"
+    return counts_page(f"Batch {name}", counts, held)

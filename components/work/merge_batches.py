@@ -1,0 +1,48 @@
+"""Merge the imported batches of a flow."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from components.work.pages import counts_page, markdown_table
+from driveflow.code_digest import code_digest
+from driveflow.steps import StepContext, StepResult, StepSpec, Value
+
+SPEC = StepSpec("merge_batches", ("ingestion",))
+
+
+def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
+    """Return the one snapshot of all batches."""
+    from components.work.settings import read_section
+    from driveflow.flow.sections import HoldoutSection, MergeSection, SplitSection
+    from driveflow.snapshots import open_snapshot, write_snapshot
+    from ingestion.merge import MergeRules, NamedSnapshot, merge_snapshots
+
+    settings: Any = context.settings
+    rules = MergeRules(
+        merge=read_section(MergeSection, settings["merge"]),
+        holdout=read_section(HoldoutSection, settings["holdout"]),
+        splits=read_section(SplitSection, settings["splits"]),
+        fixed_splits=settings["fixed_splits"],
+    )
+    opened = [(entry["name"], open_snapshot(entry["snapshot"])) for entry in json.loads(str(inputs["batches"]))]
+    merged = merge_snapshots([NamedSnapshot(name, found.tables(), found.beside()) for name, found in opened], rules)
+    made_by = {
+        "step": SPEC.name,
+        "code": code_digest(*SPEC.trades),
+        "parents": [found.uri.rpartition("/")[2] for _, found in opened],
+    }
+    snapshot = write_snapshot(context.place.store, merged.tables, merged.beside, made_by)
+    rows = [
+        (row["kind"], row["frame_id"][:12], row["left"], row["right"], row["rule"], row["winner"])
+        for row in merged.beside.conflicts.to_pylist()
+    ]
+    conflicts = (
+        markdown_table(("kind", "frame", "left", "right", "rule", "winner"), rows) if rows else "No conflicts.\n"
+    )
+    return StepResult(
+        outputs={"snapshot": snapshot.uri},
+        counts=merged.counts,
+        pages={"summary": counts_page("Merge", merged.counts, conflicts)},
+        objects=(snapshot.uri,),
+    )

@@ -1,0 +1,18 @@
+"""Tables that steps hand on: kept under the digest of their bytes."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from driveflow.reuse import put_object, read_object
+
+
+def put_table(store: str, table: pa.Table) -> str:
+    """Keep `table` and return its address."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    return put_object(store, sink.getvalue().to_pybytes(), ".parquet")
+
+
+def read_table(uri: str) -> pa.Table:
+    """Return the table at `uri`, checked against the digest in its name."""
+    return pq.read_table(pa.BufferReader(read_object(uri)))

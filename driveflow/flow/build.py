@@ -1,0 +1,84 @@
+"""A settings record of any section type out of a document: mended where the meaning is plain, refused in words where not."""
+
+import functools
+import json
+import shlex
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
+
+from driveflow.flow.document import Node, find, plain
+from driveflow.flow.problems import Fault, Problem, at, explain, got, refusal
+
+T = TypeVar("T")
+_PASSES = 8  # each mends one level deeper
+_WORDS = {"yes": True, "on": True, "no": False, "off": False}
+
+
+def build(kind: type[T], root: Node, source: str) -> T:
+    """Return the record of type `kind` that the document spells; all that is wrong is named at once.
+
+    Raises:
+        UsageError: with file, line, key path, what was got and what would do.
+    """
+    for _ in range(_PASSES):
+        faults = _faults(kind, root)
+        if not isinstance(faults, list):
+            return faults
+        if not any([_mend(root, fault) for fault in faults]):
+            break
+    faults = _faults(kind, root)
+    if not isinstance(faults, list):
+        return faults
+    raise refusal(source, [_command(root, fault) or explain(kind, root, fault) for fault in faults])
+
+
+def _faults(kind: type[T], root: Node) -> T | list[Fault]:
+    try:
+        return _adapter(kind).validate_json(json.dumps(plain(root)), strict=True)
+    except ValidationError as error:
+        found = error.errors(include_url=False, include_input=False)
+        return [Fault(item["type"], tuple(item["loc"]), dict(item.get("ctx", {}))) for item in found]
+
+
+@functools.cache
+def _adapter(kind: type[T]) -> TypeAdapter[T]:
+    return TypeAdapter(kind)
+
+
+def _mend(root: Node, fault: Fault) -> bool:
+    """Change the document where its meaning is plain; return whether it was."""
+    node = find(root, fault.path)
+    if node is None:
+        return False
+    if fault.kind in {"tuple_type", "dict_type", "dataclass_type"} and node.value is None:
+        return _leave_out(root, fault)  # a section whose every line is commented out
+    if fault.kind == "tuple_type" and not isinstance(node.value, dict | list) and fault.path[-1] != "command":
+        node.value = [Node(node.value, node.line, node.text)]
+        return True
+    if fault.kind == "string_type" and node.text and node.value is not None:
+        node.value = node.text  # drive: 0012 is a name, not the number 12
+        return True
+    if fault.kind == "bool_type" and node.text and node.text.lower() in _WORDS:
+        node.value = _WORDS[node.text.lower()]
+        return True
+    return False
+
+
+def _leave_out(root: Node, fault: Fault) -> bool:
+    parent: Any = find(root, fault.path[:-1])
+    if not fault.path or not isinstance(parent.value, dict):
+        return False
+    del parent.value[str(fault.path[-1])]
+    return True
+
+
+def _command(root: Node, fault: Fault) -> Problem | None:
+    node = find(root, fault.path)
+    if fault.kind != "tuple_type" or fault.path[-1:] != ("command",) or node is None or not isinstance(node.value, str):
+        return None
+    try:
+        words = ", ".join(shlex.split(node.value))
+    except ValueError:
+        words = "python, train.py"
+    return at(root, fault.path, f"must be a list of words, got {got(node)}; [{words}] would do")

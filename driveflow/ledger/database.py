@@ -1,0 +1,170 @@
+"""The database under the ledger: connections, transactions, idempotent writes, and what its errors mean."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+
+from sqlalchemy import Connection, Engine, NullPool, Select, Table, create_engine, event, text
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+
+from driveflow.errors import LedgerError, UsageError
+from driveflow.ledger.rows import timestamp
+
+if TYPE_CHECKING:
+    import sqlite3
+
+_WRITES = "ledger_writes"
+_BUSY_MS = 30_000
+
+
+class Row(Protocol):
+    """A frozen dataclass whose field names are column names."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+R = TypeVar("R", bound=Row)
+
+
+class Database:
+    """A SQLite file or a PostgreSQL database; every call opens and closes a connection of its own."""
+
+    def __init__(self, url: str, clock: Callable[[], datetime]) -> None:
+        self._url = _parsed(url)
+        self._clock = clock
+        self.engine = _engine(self._url)
+
+    def now(self) -> str:
+        """Return the time as the ledger writes it."""
+        return timestamp(self._clock())
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Open a transaction that only reads.
+
+        Raises:
+            LedgerError: the database cannot be reached, or refuses.
+        """
+        with self._explained(), self.engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self, subject: str = "") -> Iterator[Connection]:
+        """Open a transaction that writes; those of one `subject` run one after the other.
+
+        Raises:
+            LedgerError: the database cannot be reached, is locked for too long, or refuses.
+        """
+        with self._explained(), self.engine.connect() as plain:
+            connection = plain.execution_options(**{_WRITES: True})
+            with connection.begin():
+                if subject and self.engine.dialect.name == "postgresql":
+                    connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _lock_key(subject)})
+                yield connection
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except SQLAlchemyError as error:  # not chained: the text of a driver may hold the password
+            raise LedgerError(_sentence(self._url, error)) from None
+
+
+def insert_once(connection: Connection, table: Table, row: Row, **filled: object) -> bool:
+    """Insert `row`, with `filled` in place of its fields; False where its key was taken, and nothing changes."""
+    values = {**_values(table, row), **filled}
+    statement = _insert(connection, table).values(values).on_conflict_do_nothing()
+    return connection.execute(statement).rowcount > 0
+
+
+def upsert(connection: Connection, table: Table, row: Row, update: Sequence[str], **filled: object) -> None:
+    """Insert `row`, with `filled` in place of its fields; where its primary key was taken, set the columns `update`."""
+    insert = _insert(connection, table).values({**_values(table, row), **filled})
+    statement = insert.on_conflict_do_update(
+        index_elements=list(table.primary_key), set_={name: insert.excluded[name] for name in update}
+    )
+    connection.execute(statement)
+
+
+def fetch(connection: Connection, kind: type[R], query: Select[Any]) -> list[R]:
+    """Return the rows of `query` as records of `kind`."""
+    return [kind(**row) for row in connection.execute(query).mappings()]
+
+
+def first(connection: Connection, kind: type[R], query: Select[Any]) -> R | None:
+    """Return the first row of `query` as a record of `kind`, None where there is none."""
+    return next(iter(fetch(connection, kind, query.limit(1))), None)
+
+
+def _values(table: Table, row: Row) -> dict[str, object]:
+    values = asdict(row)  # type: ignore[call-overload]  # a dataclass instance by protocol
+    return {name: value for name, value in values.items() if name != "id" and name in table.c}
+
+
+def _insert(connection: Connection, table: Table) -> "sqlite.Insert | postgresql.Insert":
+    return sqlite.insert(table) if connection.dialect.name == "sqlite" else postgresql.insert(table)
+
+
+def _lock_key(subject: str) -> int:
+    return int.from_bytes(hashlib.sha256(subject.encode()).digest()[:8], "big", signed=True)
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:  # its text holds the URL, and that a password
+        raise UsageError("The ledger's URL cannot be read; sqlite:////path/ledger.db would do") from None
+    name = parsed.get_backend_name()
+    if name in ("postgresql", "postgres"):
+        return parsed.set(drivername="postgresql+psycopg")
+    if name != "sqlite":
+        raise UsageError(f"A ledger cannot live in {name!r}; sqlite:////path/ledger.db or postgresql://... would do")
+    return parsed
+
+
+def _engine(url: URL) -> Engine:
+    is_sqlite = url.get_backend_name() == "sqlite"
+    if is_sqlite and url.database:
+        Path(url.database).absolute().parent.mkdir(parents=True, exist_ok=True)
+    engine = create_engine(
+        url,
+        poolclass=NullPool,  # few calls, many processes, forks: nothing stays open
+        hide_parameters=True,
+        json_serializer=_json_text,
+        connect_args={"timeout": _BUSY_MS / 1000} if is_sqlite else {"connect_timeout": 10},
+    )
+    if is_sqlite:
+        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _json_text(value: object) -> str:
+    return json.dumps(value, sort_keys=True, allow_nan=False)  # ASCII, so that odd file names pass
+
+
+def _set_up_sqlite(connection: "sqlite3.Connection", _record: object) -> None:
+    connection.isolation_level = None  # transactions are begun by _begin_sqlite
+    for pragma in (f"busy_timeout={_BUSY_MS}", "journal_mode=WAL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A writer takes its lock at once: a reader that turns writer half-way gets "database is locked" without a wait.
+    writes = connection.get_execution_options().get(_WRITES, False)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _sentence(url: URL, error: SQLAlchemyError) -> str:
+    cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
+    said = " ".join(str(cause).split("\n")[0].split()) or type(cause).__name__
+    if url.password:
+        said = said.replace(str(url.password), "***")
+    return f"The ledger {url.render_as_string(hide_password=True)} failed: {said}"

@@ -1,0 +1,87 @@
+"""Results of pure steps, kept by the digest of what made them, and checked before they are used again."""
+
+import json
+from collections.abc import Mapping
+from typing import Protocol
+
+from driveflow.canonical import Json, canonical_json, digest_bytes
+from driveflow.errors import IntegrityError, NotFoundError
+from driveflow.snapshots import open_snapshot
+from driveflow.storage.objects import join, read_bytes, stat, write_bytes
+
+
+class Reusable(Protocol):
+    """What a result must carry to be kept."""
+
+    @property
+    def outputs(self) -> Mapping[str, str | int | float | bool]:
+        """What goes to later steps."""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """What was counted."""
+
+    @property
+    def metrics(self) -> Mapping[str, float]:
+        """What was measured."""
+
+    @property
+    def pages(self) -> Mapping[str, str]:
+        """What people look at."""
+
+    @property
+    def objects(self) -> tuple[str, ...]:
+        """Addresses that must exist."""
+
+
+def put_object(store: str, data: bytes, suffix: str) -> str:
+    """Keep `data` under its digest and return its address; keeping it twice changes nothing."""
+    uri = join(store, "objects", f"{digest_bytes(data)}{suffix}")
+    if stat(uri) is None:
+        write_bytes(uri, data)
+    return uri
+
+
+def read_object(uri: str) -> bytes:
+    """Return the bytes that `put_object` kept, checked against the digest in their name."""
+    data = read_bytes(uri)
+    expected = uri.rpartition("/")[2].partition(".")[0]
+    if digest_bytes(data) != expected:
+        raise IntegrityError(f"{uri} is not what was written there.")
+    return data
+
+
+def load_result(store: str, step: str, key: str) -> dict[str, object] | None:
+    """Return the kept result of `step` for `key`, or None where there is none or where any of its outputs is gone."""
+    try:
+        kept = json.loads(read_bytes(join(store, "reuse", step, f"{key}.json")))
+        pages = {name: read_object(uri).decode() for name, uri in kept["pages"].items()}
+        for uri in kept["objects"]:
+            _check(uri)
+    except (NotFoundError, IntegrityError):
+        return None
+    names = ("outputs", "counts", "metrics")
+    return {**{name: kept[name] for name in names}, "pages": pages, "objects": tuple(kept["objects"])}
+
+
+def store_result(store: str, step: str, key: str, result: Reusable, parts: Mapping[str, Json]) -> None:
+    """Keep `result` under `key`; `parts` tell later why another key missed."""
+    pages = {name: put_object(store, text.encode(), ".page") for name, text in result.pages.items()}
+    kept: dict[str, Json] = {
+        "outputs": dict(result.outputs),
+        "counts": dict(result.counts),
+        "metrics": dict(result.metrics),
+        "pages": dict(pages),
+        "objects": list(result.objects),
+        "key": dict(parts),
+    }
+    write_bytes(join(store, "reuse", step, f"{key}.json"), canonical_json(kept).encode())
+
+
+def _check(uri: str) -> None:
+    if "/snapshots/" in uri:
+        open_snapshot(uri).verify()
+    elif "/objects/" in uri:
+        read_object(uri)
+    elif stat(uri) is None:
+        raise NotFoundError(f"{uri} is gone.")
