@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -104,8 +103,7 @@ def first(connection: Connection, kind: type[R], query: Select[Any]) -> R | None
 
 
 def _values(table: Table, row: Row) -> dict[str, object]:
-    values = asdict(row)  # type: ignore[call-overload]  # a dataclass instance by protocol
-    return {name: value for name, value in values.items() if name != "id" and name in table.c}
+    return {name: getattr(row, name) for name in row.__dataclass_fields__ if name != "id" and name in table.c}
 
 
 def _insert(connection: Connection, table: Table) -> "sqlite.Insert | postgresql.Insert":
@@ -147,7 +145,7 @@ def _engine(url: URL) -> Engine:
 
 
 def _json_text(value: object) -> str:
-    return json.dumps(value, sort_keys=True, allow_nan=False)  # ASCII, so that odd file names pass
+    return json.dumps(value, sort_keys=True, allow_nan=False, default=dict)  # ASCII, so that odd file names pass
 
 
 def _set_up_sqlite(connection: "sqlite3.Connection", _record: object) -> None:

@@ -80,16 +80,17 @@ class ModelChapter:
         """Move versions of `model` from state to state, in the order given, and note `events`: all or nothing.
 
         Returns:
-            False where all `events` were noted before, and nothing changes.
+            False where one of `events` was noted before, and nothing changes.
 
         Raises:
             InvalidInputError: a version is not in the state it should leave.
         """
         with self._database.writing(f"model {model}") as connection:
-            at = self._database.now()
-            if not all([insert_once(connection, MODEL_EVENTS, event, at=event.at or at) for event in events]):
-                connection.rollback()
+            keys = [event.event_key for event in events]
+            if connection.execute(select(MODEL_EVENTS.c.id).where(MODEL_EVENTS.c.event_key.in_(keys))).first():
                 return False
+            for event in events:
+                insert_once(connection, MODEL_EVENTS, event, at=event.at or self._database.now())
             for move in moves:
                 _move(connection, model, move)
         return True
@@ -133,5 +134,5 @@ def _move(connection: Connection, model: str, move: StateMove) -> None:
     if connection.execute(statement.values(state=move.to_state)).rowcount == 0:
         found = connection.execute(select(MODEL_VERSIONS.c.state).where(*here)).scalar()
         raise InvalidInputError(
-            f"Version {move.version} of {model} is {found or 'unknown'}, not {move.from_state}: someone moved it meanwhile"
+            f"Version {move.version} of {model} is {found or 'unknown'}, not {move.from_state}; has someone moved it?"
         )

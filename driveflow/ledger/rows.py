@@ -1,6 +1,6 @@
 """The rows of the ledger as records; times are UTC text as `timestamp` writes it, so that they sort as they passed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
@@ -67,10 +67,13 @@ class CampaignRow:
     uri: str
     purpose: str
     frames: int
-    classes: Sequence[str]
+    classes: tuple[str, ...]
     state: str = "open"
     created_at: str = ""  # empty: now
     detail: Mapping[str, Json] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "classes", tuple(self.classes))  # the database hands back a list
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
