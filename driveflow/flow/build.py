@@ -1,9 +1,9 @@
-"""A settings record of any section type out of a document: mended where the meaning is plain, refused in words where not."""
+"""A settings record out of a document: mended where the meaning is plain, refused in words where it is not."""
 
 import functools
 import json
 import shlex
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -25,7 +25,8 @@ def build(kind: type[T], root: Node, source: str) -> T:
         faults = _faults(kind, root)
         if not isinstance(faults, list):
             return faults
-        if not any([_mend(root, fault) for fault in faults]):
+        mended = [_mend(root, fault) for fault in faults]  # every one of them, not only the first
+        if not any(mended):
             break
     faults = _faults(kind, root)
     if not isinstance(faults, list):
@@ -35,14 +36,21 @@ def build(kind: type[T], root: Node, source: str) -> T:
 
 def _faults(kind: type[T], root: Node) -> T | list[Fault]:
     try:
-        return _adapter(kind).validate_json(json.dumps(plain(root)), strict=True)
+        record: T = _adapter(cast("Any", kind)).validate_json(json.dumps(plain(root)), strict=True)
     except ValidationError as error:
         found = error.errors(include_url=False, include_input=False)
-        return [Fault(item["type"], tuple(item["loc"]), dict(item.get("ctx", {}))) for item in found]
+    else:
+        return record
+    faults = [Fault(item["type"], tuple(item["loc"]), dict(item.get("ctx", {}))) for item in found]
+    return [fault for fault in faults if fault.kind != "too_short" or _is_empty(find(root, fault.path))]
+
+
+def _is_empty(node: Node | None) -> bool:
+    return node is None or not node.value  # pydantic counts entries that are wrong as missing
 
 
 @functools.cache
-def _adapter(kind: type[T]) -> TypeAdapter[T]:
+def _adapter(kind: Any) -> TypeAdapter[Any]:  # noqa: ANN401 types are values here
     return TypeAdapter(kind)
 
 

@@ -1,12 +1,11 @@
 """Hostile YAML or JSON text as a small tree of values that know their lines."""
 
-import copy
 import json
 import math
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TypeAlias, Union
+from dataclasses import dataclass, replace
+from typing import NoReturn, TypeAlias, Union
 
 import yaml
 
@@ -14,7 +13,7 @@ from driveflow.canonical import Json
 from driveflow.errors import UsageError
 
 MAX_BYTES = 2**20
-MAX_NODES = 100_000  # after aliases are expanded: nine lists of nine aliases each would be a billion
+MAX_NODES = 50_000  # after aliases are expanded: nine lists of nine aliases each would be a billion
 MAX_DEPTH = 32
 _NOTHING = {"", "~", "null", "Null", "NULL"}
 _TRUTH = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -22,7 +21,7 @@ _WHOLE = re.compile(r"[-+]?[0-9]{1,18}")
 _REAL = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _LOADER: type = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-Scalar: TypeAlias = Union[None, bool, int, float, str]  # noqa: UP007 one union of plain values
+Scalar: TypeAlias = Union[bool, int, float, str, None]  # noqa: UP007 one union of plain values
 Key: TypeAlias = str | int
 
 
@@ -46,6 +45,7 @@ def parse_document(text: str, source: str) -> Node:
     """
     if len(text) > MAX_BYTES:
         raise UsageError(f"{source} has {len(text)} characters; at most {MAX_BYTES} are read")
+    _refuse_half_letters(text, source)
     one_line_json = _from_one_line_json(text, source)
     try:
         root = one_line_json or _Composer(source).compose(text)
@@ -139,13 +139,13 @@ class _Composer:
     def _alias(self, event: yaml.AliasEvent) -> None:
         if self._wants_key():
             self._fail(event, "a key must be one word, not an alias")
-        if event.anchor not in self.anchors:
+        target = self.anchors.get(event.anchor or "")
+        if target is None:
             self._fail(event, f"the alias *{event.anchor} names no finished value before it")
-        target = self.anchors[event.anchor]
         room = MAX_NODES - sum(node.size for node, _ in self.open)
         if target.size > room or target.depth + len(self.open) > MAX_DEPTH:
             self._fail(event, f"aliases make more than {MAX_NODES} values or {MAX_DEPTH} levels out of this file")
-        self._place(copy.deepcopy(target), None, _line(event))
+        self._place(_copied(target), None, _line(event))
 
     def _wants_key(self) -> bool:
         return bool(self.open) and isinstance(self.open[-1][0].value, dict) and self.keys[-1] is None
@@ -180,12 +180,21 @@ class _Composer:
         if event.tag and event.tag != "!":
             self._fail(event, f"the tag {event.tag} is not read; write plain values only")
 
-    def _fail(self, event: yaml.Event, why: str) -> None:
+    def _fail(self, event: yaml.Event, why: str) -> NoReturn:
         raise UsageError(f"{self.source}:{_line(event)}: {why}")
 
 
+def _copied(node: Node) -> Node:
+    value = node.value
+    if isinstance(value, dict):
+        value = {key: _copied(item) for key, item in value.items()}
+    elif isinstance(value, list):
+        value = [_copied(item) for item in value]
+    return replace(node, value=value)
+
+
 def _line(event: yaml.Event) -> int:
-    return int(event.start_mark.line) + 1
+    return int(event.start_mark.line) + 1 if event.start_mark else 1
 
 
 def _resolve(text: str) -> Scalar:
@@ -199,6 +208,11 @@ def _resolve(text: str) -> Scalar:
     if _REAL.fullmatch(text) and math.isfinite(float(text)):
         return float(text)
     return text
+
+
+def _refuse_half_letters(text: str, source: str) -> None:
+    if re.search("[\ud800-\udfff]", text):
+        raise UsageError(f"{source} holds half of a surrogate pair, which is no letter")
 
 
 def _why_no_yaml(error: yaml.YAMLError, source: str) -> str:
@@ -238,5 +252,7 @@ def _json_node(value: Json, source: str, depth: int) -> Node:
         return Node([_json_node(item, source, depth + 1) for item in value], 1, key_line=1)
     if isinstance(value, float) and not math.isfinite(value):
         return Node(str(value), 1)
+    if isinstance(value, str):
+        _refuse_half_letters(value, source)
     assert value is None or isinstance(value, bool | int | float | str)
     return Node(value, 1)

@@ -21,7 +21,14 @@ _EXAMPLES = {
     "at_least": "at_least: 0.5",
     "profile": "profile: local",
 }
-_BOUNDS = {"ge": "{} or more", "gt": "more than {}", "le": "{} or less", "lt": "less than {}", "multiple_of": "a multiple of {}"}
+_SHORT_FORMS = {"taxonomy": "classes"}  # a key beside a section that shorthand.py writes into it
+_BOUNDS = {
+    "ge": "{} or more",
+    "gt": "more than {}",
+    "le": "{} or less",
+    "lt": "less than {}",
+    "multiple_of": "a multiple of {}",
+}
 _KINDS = {
     "int": "a whole number",
     "float": "a number",
@@ -137,7 +144,8 @@ def type_at(kind: Any, path: Sequence[Key]) -> Any:  # noqa: ANN401 types are va
 
 
 def _keys(section: Any) -> list[str]:  # noqa: ANN401 types are values here
-    return [field.name for field in fields(section)] if is_dataclass(section) else []
+    names = [field.name for field in fields(section)] if is_dataclass(section) else []
+    return [*names, *(_SHORT_FORMS[name] for name in names if name in _SHORT_FORMS)]
 
 
 def _sections_with(kind: type, word: str) -> list[str]:
@@ -195,5 +203,3 @@ def got(node: Node | None) -> str:
     if isinstance(node.value, str):
         return f"'{node.value if len(node.value) <= _WIDTH else node.value[:_WIDTH] + '...'}'"
     return node.text or str(node.value).lower()
-
-

@@ -1,4 +1,4 @@
-"""The sections of a flow file as plain frozen records; pydantic checks them at the edge, trades take them as they are."""
+"""The sections of a flow file as plain frozen records: checked at the edge, taken as they are by the trades."""
 
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
@@ -32,7 +32,9 @@ class BatchSection:
     path: Annotated[str, Field(min_length=1)]  # relative to the profile's data root, or file:// or s3://
     format: Literal["auto", "coco", "yolo", "folder"] = "auto"
     annotations: str = ""  # the COCO JSON, relative to `path`; empty: found by content
-    metadata: str = ""  # a CSV with one row a file (path, drive, camera, captured_ns, ...); empty: metadata.csv if there
+    metadata: str = (
+        ""  # a CSV with one row a file (path, drive, camera, captured_ns, ...); empty: metadata.csv if there
+    )
     drives: Literal["auto", "batch", "folder", "stills"] = "auto"
     drive: str = ""  # states that the whole batch is this drive; equal names in two batches are one drive
     camera: str = "camera"

@@ -1,0 +1,153 @@
+"""What must hold between the sections of a flow file."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeAlias
+
+from driveflow.errors import UsageError
+from driveflow.flow.cron import check_cron
+from driveflow.flow.document import Key
+from driveflow.flow.problems import nearest, spell
+from driveflow.flow.sections import BatchSection, Flow, WhereSection
+
+Finding: TypeAlias = tuple[tuple[Key, ...], str]  # key path and what is wrong there
+
+
+def contradictions(flow: Flow) -> list[Finding]:
+    """Return what contradicts itself in a flow whose sections are each well formed."""
+    return [finding for rule in _RULES for finding in rule(flow)]
+
+
+def states_holdout(flow: Flow) -> bool:
+    """Return whether the flow says what judges models."""
+    stated = flow.holdout.source_splits or flow.holdout.drives or flow.holdout.fraction
+    return bool(stated) or any(batch.split == "holdout" for batch in flow.batches)
+
+
+def _taxonomy(flow: Flow) -> Iterator[Finding]:
+    taxonomy = flow.taxonomy
+    yield from _twice(("taxonomy", "classes"), taxonomy.classes)
+    yield from _empty(("taxonomy", "classes"), taxonomy.classes)
+    for foreign, own in taxonomy.aliases.items():
+        yield from _known(("taxonomy", "aliases", foreign), own, taxonomy.classes, "class")
+        if foreign in taxonomy.classes and foreign != own:
+            yield ("taxonomy", "aliases", foreign), f'"{foreign}" is a class itself and cannot be an alias too'
+    for name in ("drop", "ignore"):
+        for i, word in enumerate(getattr(taxonomy, name)):
+            if word in taxonomy.classes or word in taxonomy.aliases:
+                yield ("taxonomy", name, i), f'"{word}" is also a class or an alias; it can be only one of them'
+    for word in sorted(set(taxonomy.drop) & set(taxonomy.ignore)):
+        yield ("taxonomy", "ignore"), f'"{word}" is dropped as well; it can be only one of them'
+
+
+def _batches(flow: Flow) -> Iterator[Finding]:
+    yield from _unique_names("batches", [batch.name for batch in flow.batches])
+    for i, batch in enumerate(flow.batches):
+        yield from _batch(("batches", i), batch, flow)
+
+
+def _batch(path: tuple[Key, ...], batch: BatchSection, flow: Flow) -> Iterator[Finding]:
+    for j, name in enumerate(batch.annotated_classes):
+        yield from _known((*path, "annotated_classes", j), name, flow.taxonomy.classes, "class")
+    if batch.drive and batch.drives not in {"auto", "batch"}:
+        yield (*path, "drives"), f"'{batch.drives}' contradicts drive: the whole batch is the drive '{batch.drive}'"
+
+
+def _merge(flow: Flow) -> Iterator[Finding]:
+    names = [batch.name for batch in flow.batches]
+    for i, name in enumerate(flow.merge.trust):
+        yield from _known(("merge", "trust", i), name, names, "batch")
+    yield from _twice(("merge", "trust"), flow.merge.trust)
+
+
+def _holdout(flow: Flow) -> Iterator[Finding]:
+    if flow.holdout.fraction == 1.0:
+        yield ("holdout", "fraction"), "must be less than 1, got 1.0: nothing would be left to train on"
+    if flow.splits.val_fraction == 1.0:
+        yield ("splits", "val_fraction"), "must be less than 1, got 1.0: nothing would be left to train on"
+
+
+def _predicates(flow: Flow) -> Iterator[Finding]:
+    yield from _unique_names("corner_cases", [case.name for case in flow.corner_cases])
+    yield from _unique_names("slices", [part.name for part in flow.validation.slices], ("validation",))
+    for i, case in enumerate(flow.corner_cases):
+        yield from _where(("corner_cases", i, "where"), case.where, flow)
+    for i, part in enumerate(flow.validation.slices):
+        yield from _where(("validation", "slices", i, "where"), part.where, flow)
+
+
+def _where(path: tuple[Key, ...], where: WhereSection, flow: Flow) -> Iterator[Finding]:
+    if not where.classes and not where.attributes:
+        yield path, "states nothing, so it would mean every frame; name classes or attributes"
+    for j, name in enumerate(where.classes):
+        yield from _known((*path, "classes", j), name, flow.taxonomy.classes, "class")
+    for key, values in where.attributes.items():
+        if not values:
+            yield (*path, "attributes", key), "has no values, so it would match no frame"
+
+
+def _gate(flow: Flow) -> Iterator[Finding]:
+    slices = [part.name for part in flow.validation.slices]
+    for i, floor in enumerate(flow.gate.floors):
+        path = ("gate", "floors", i)
+        if floor.class_name:
+            yield from _known((*path, "class_name"), floor.class_name, flow.taxonomy.classes, "class")
+        if floor.slice:
+            yield from _known((*path, "slice"), floor.slice, slices, "slice")
+
+
+def _training(flow: Flow) -> Iterator[Finding]:
+    training = flow.training
+    if training.trainer == "command" and not training.command:
+        yield ("training", "trainer"), "'command' needs training.command, for example command: [python, train.py]"
+    if training.trainer == "builtin" and training.command:
+        yield ("training", "command"), "is not run by the builtin trainer; write trainer: command beside it"
+
+
+def _schedule(flow: Flow) -> Iterator[Finding]:
+    try:
+        check_cron(flow.schedule.cron)
+    except UsageError as error:
+        yield ("schedule", "cron"), str(error)
+
+
+_RULES: tuple[Callable[[Flow], Iterable[Finding]], ...] = (
+    _taxonomy,
+    _batches,
+    _merge,
+    _holdout,
+    _predicates,
+    _gate,
+    _training,
+    _schedule,
+)
+
+
+def _known(path: tuple[Key, ...], word: str, known: Sequence[str], kind: str) -> Iterator[Finding]:
+    if word in known:
+        return
+    near = nearest(word, known)
+    listed = ", ".join(known[:8]) + (", ..." if len(known) > 8 else "") if known else "none"
+    hint = f', did you mean "{near}"?' if near else f"; known are {listed}"
+    yield path, f'no {kind} is called "{word}"{hint}'
+
+
+def _twice(path: tuple[Key, ...], words: Sequence[str]) -> Iterator[Finding]:
+    for word, count in Counter(words).items():
+        if count > 1:
+            yield path, f'"{word}" stands {count} times'
+
+
+def _empty(path: tuple[Key, ...], words: Sequence[str]) -> Iterator[Finding]:
+    for i, word in enumerate(words):
+        if not word:
+            yield (*path, i), "is empty; a class has a name"
+
+
+def _unique_names(key: str, names: Sequence[str], above: tuple[Key, ...] = ()) -> Iterator[Finding]:
+    first: dict[str, int] = {}
+    for i, name in enumerate(names):
+        if name in first:
+            path = (*above, key, i, "name")
+            yield path, f'"{name}" is also the name of {spell((*above, key, first[name]))}; names must differ'
+        first.setdefault(name, i)
