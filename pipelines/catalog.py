@@ -45,7 +45,7 @@ def curate(prepare: Prepare) -> Callable[..., Any]:
 def retrain(prepare: Prepare) -> Callable[..., Any]:
     """Return the pipeline that collects labels, trains, validates and promotes, where that is due."""
 
-    def pipeline(flow: str, data_root: str, force: bool = False, seed: int = -1, epochs: int = -1) -> None:  # noqa: FBT001, FBT002 KFP parameters
+    def pipeline(flow: str, data_root: str, force: bool = False, seed: int = -1, epochs: int = -1) -> None:
         """Train on what annotators returned, judge the model on the hold-out, and promote it where it passes.
 
         Args:
@@ -78,10 +78,10 @@ def retrain(prepare: Prepare) -> Callable[..., Any]:
 def whole_flow(prepare: Prepare) -> Callable[..., Any]:
     """Return the pipeline that is both in one, for when labels are at hand."""
 
-    def pipeline(  # noqa: PLR0913, PLR0917 KFP parameters
+    def pipeline(
         flow: str,
         data_root: str,
-        force: bool = False,  # noqa: FBT001, FBT002
+        force: bool = False,
         seed: int = -1,
         epochs: int = -1,
         budget_frames: int = -1,

@@ -4,9 +4,9 @@ from typing import Any
 
 from kfp import dsl
 
-from components.fingerprint_frames import fingerprint_frames
 from components.filter_frames import filter_frames
 from components.find_corner_cases import find_corner_cases
+from components.fingerprint_frames import fingerprint_frames
 from components.hand_off_frames import hand_off_frames
 from components.import_batches import import_batches
 from components.merge_batches import merge_batches

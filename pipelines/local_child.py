@@ -40,9 +40,7 @@ def _run(folder: Path, processes: StepProcesses) -> None:
     from kfp import components, local
 
     install(processes)
-    local.init(
-        local.SubprocessRunner(use_venv=False), pipeline_root=str(folder / "artifacts"), raise_on_error=True
-    )
+    local.init(local.SubprocessRunner(use_venv=False), pipeline_root=str(folder / "artifacts"), raise_on_error=True)
     pipeline = components.load_component_from_file(str(folder / "pipeline.yaml"))
     pipeline(**json.loads((folder / "parameters.json").read_text(encoding="utf-8")))
 

@@ -148,5 +148,3 @@ class _Heard(logging.Handler):
         text = record.getMessage()
         if "ondition evaluation failed" in text or "ould not resolve" in text:
             self.messages.append(text)
-
-

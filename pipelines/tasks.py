@@ -33,5 +33,7 @@ def _on_cluster(task: Any, profile: Profile) -> Any:  # noqa: ANN401 KFP's task
     for name, value in profile.environment().items():
         task.set_env_variable(name, value)
     if profile.secrets:
-        kubernetes.use_secret_as_env(task, secret_name=profile.secret_name, secret_key_to_env={key: key for key in profile.secrets})
+        kubernetes.use_secret_as_env(
+            task, secret_name=profile.secret_name, secret_key_to_env={key: key for key in profile.secrets}
+        )
     return task

@@ -1,0 +1,101 @@
+"""What `driveflow run` says at the end."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from cli.output import table
+from pipelines.local_run import RunOutcome, RunRequest
+
+_GATE_NOT_PASSED = 5
+_SNAPSHOTS = {
+    "merge_batches": "snapshot",
+    "filter_frames": "snapshot",
+    "collect_labels": "snapshot",
+    "build_training_set": "training",
+}
+
+
+def result(outcome: RunOutcome, request: RunRequest) -> dict[str, Any]:
+    """Return the run as one JSON value."""
+    steps = {step.step: step for step in outcome.steps}
+    outputs = {name: step.outputs for name, step in steps.items()}
+    return {
+        "run_id": outcome.run_id,
+        "flow": request.flow,
+        "pipeline": request.pipeline,
+        "state": outcome.state,
+        "steps": [_step(step) for step in outcome.steps],
+        "snapshots": _snapshots(outputs),
+        "counts": _counts({name: step.counts for name, step in steps.items()}),
+        "campaign": outputs.get("hand_off_frames", {}).get("campaign") or None,
+        "due": outputs.get("plan_run", {}).get("due"),
+        "why": outputs.get("plan_run", {}).get("why"),
+        "verdict": outputs.get("validate_model", {}).get("outcome"),
+        "model_version": outputs.get("promote_model", {}).get("version") or None,
+        "report": outputs.get("validate_model", {}).get("report"),
+        "pages": _pages(outcome),
+        "error": outcome.failure.get("message"),
+    }
+
+
+def result_text(value: Mapping[str, Any]) -> str:
+    """Return the run as a table of steps and the lines a person looks for."""
+    rows = [
+        {
+            "step": step["step"],
+            "state": step["state"].lower(),
+            "seconds": round(step["seconds"], 2),
+            "re-used": "yes" if step["reused"] else "",
+            "counts": ", ".join(f"{name} {count}" for name, count in list(step["counts"].items())[:6]),
+        }
+        for step in value["steps"]
+    ]
+    lines = [table(rows), "", f"run {value['run_id']}: {value['state'].lower()}"]
+    for name in ("why", "campaign", "verdict", "model_version", "report"):
+        if value[name]:
+            lines.append(f"{name.replace('_', ' ')}: {value[name]}")
+    return "\n".join(lines)
+
+
+def exit_code(value: Mapping[str, Any]) -> int:
+    """Return 5 where the gate did not pass, else 0."""
+    return _GATE_NOT_PASSED if value["verdict"] in {"BLOCK", "NEEDS DATA"} else 0
+
+
+def _step(step: Any) -> dict[str, Any]:  # noqa: ANN401 a step row
+    return {
+        "step": step.step,
+        "state": step.state,
+        "seconds": round(step.seconds, 3),
+        "reused": step.reused,
+        "counts": dict(step.counts),
+        "error": step.error or None,
+    }
+
+
+def _snapshots(outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    found = {}
+    for step, name in _SNAPSHOTS.items():
+        uri = outputs.get(step, {}).get(name, "")
+        if uri:
+            found[step] = uri.rpartition("/snapshots/")[2].partition("#")[0]
+    return found
+
+
+def _counts(counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """Return how many files came in, and how they left: kept, dropped by reason, quarantined by reason."""
+    imported, filtered = counts.get("import_batches", {}), counts.get("filter_frames", {})
+    return {
+        "in": imported.get("files_in"),
+        "kept": filtered.get("kept"),
+        "dropped": {name.partition(".")[2]: n for name, n in filtered.items() if name.startswith("dropped.")},
+        "quarantined": {name.partition(".")[2]: n for name, n in imported.items() if name.startswith("quarantined.")},
+    }
+
+
+def _pages(outcome: RunOutcome) -> dict[str, str]:
+    return {
+        f"{path.parent.name.replace('-', '_')}.{path.name}": str(path)
+        for path in sorted((outcome.folder / "artifacts").rglob("*"))
+        if path.is_file() and path.name in {"gallery", "report"}
+    }

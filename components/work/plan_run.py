@@ -1,0 +1,86 @@
+"""Read the outside world once, freeze it, and decide whether there is anything to do."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from components.work.pages import markdown_table
+from driveflow.canonical import Json, canonical_json
+from driveflow.steps import StepContext, StepResult, StepSpec, Value
+
+if TYPE_CHECKING:
+    from components.work.due import Due
+    from components.work.world import World
+    from driveflow.flow.sections import Flow
+
+SPEC = StepSpec("plan_run", (), touches_world=True, opens_run=True)
+
+
+def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
+    """Return each later step's settings, and whether a new model is due."""
+    from components.work.due import decide
+    from components.work.world import look
+    from driveflow.flow.load import load_flow_text
+    from driveflow.ledger.rows import RunRow
+
+    flow = _changed(load_flow_text(str(inputs["flow"]), "flow"), inputs)
+    pipeline = str(inputs["pipeline"])
+    if context.place.profile != "local":  # the local runner notes its runs itself
+        row = RunRow(run_id=context.run_id, flow=flow.name, pipeline=pipeline, profile=context.place.profile)
+        context.ledger.begin_run(row)
+    world = look(context, flow, pipeline, str(inputs["data_root"]))
+    due = decide(context, flow, world, pipeline, force=bool(inputs["force"]))
+    if not due.due and context.place.profile != "local":
+        context.ledger.finish_run(context.run_id, "SUCCEEDED", {"why": due.why})
+    return StepResult(
+        outputs={
+            "due": due.due,
+            "why": due.why,
+            "base_snapshot": world.base_snapshot,
+            **{f"{name}_settings": canonical_json(value) for name, value in _sections(flow, world).items()},
+        },
+        counts={"batches": len(world.batches), "files": world.files, "returns": len(world.returns)},
+        pages={"summary": _page(flow, world, due)},
+    )
+
+
+def _changed(flow: "Flow", inputs: Mapping[str, Value]) -> "Flow":
+    training, labeling = flow.training, flow.labeling
+    if int(inputs["seed"]) >= 0:
+        training = replace(training, seed=int(inputs["seed"]))
+    if int(inputs["epochs"]) > 0:
+        training = replace(training, epochs=int(inputs["epochs"]))
+    if int(inputs["budget_frames"]) >= 0:
+        labeling = replace(labeling, budget_frames=int(inputs["budget_frames"]))
+    return replace(flow, training=training, labeling=labeling)
+
+
+def _sections(flow: "Flow", world: "World") -> dict[str, Json]:
+    from components.work.settings import write_section
+
+    plain = {
+        name: write_section(getattr(flow, name))
+        for name in ("taxonomy", "merge", "holdout", "splits", "filters", "labeling", "training", "validation", "gate")
+    }
+    corner_cases: Json = [write_section(case) for case in flow.corner_cases]
+    classes: Json = list(flow.taxonomy.classes)
+    model = flow.registry.model or flow.name
+    fixed: Json = {batch.name: batch.split for batch in flow.batches if batch.split}
+    return {
+        "import": {"batches": world.batches, "taxonomy": plain["taxonomy"]},
+        "merge": {"merge": plain["merge"], "holdout": plain["holdout"], "splits": plain["splits"], "fixed_splits": fixed},
+        "filter": {"filters": plain["filters"], "corner_cases": corner_cases},
+        "corner_case": {"corner_cases": corner_cases, "labeling": plain["labeling"], "champion": world.champion_uri},
+        "hand_off": {"labeling": plain["labeling"], "flow": flow.name, "purpose": "train"},
+        "collect": {"campaigns": list(world.campaigns), "returns": world.returns, "classes": classes},
+        "training_set": {"leak_max_bits": flow.validation.leak_max_bits},
+        "train": {"training": plain["training"]},
+        "validate": {"validation": plain["validation"], "gate": plain["gate"], "champion": world.champion_uri},
+        "promote": {"model": model, "promote": flow.registry.promote, "champion": world.champion_uri},
+    }
+
+
+def _page(flow: "Flow", world: "World", due: "Due") -> str:
+    rows = [("champion", world.champion_uri.rpartition("/")[2][:12] or "none yet"), ("labels returned", len(world.returns))]
+    rows += [(f"batch {batch['section']['name']}", f"{batch['files']} files") for batch in world.batches]
+    return f"# Plan of {flow.name}\n\n**{'Due' if due.due else 'Not due'}**: {due.why}\n\n{markdown_table(('what', 'is'), rows)}"

@@ -1,0 +1,67 @@
+"""The outside world as it was when a run was planned."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from driveflow.canonical import canonical_json
+from driveflow.errors import NotFoundError
+from driveflow.flow.sections import BatchSection, Flow
+from driveflow.reuse import put_object
+from driveflow.steps import StepContext
+from driveflow.storage.objects import join, local_path, to_uri
+
+from components.work.settings import write_section
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What the plan saw: batches with their listings, returned labels, the curated snapshot, the champion."""
+
+    batches: list[dict[str, Any]]
+    files: int
+    campaigns: tuple[str, ...]
+    returns: list[dict[str, Any]]
+    base_snapshot: str
+    champion_uri: str
+
+
+def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> World:
+    """Return the world as it is now; batches are listed only where `pipeline` imports them."""
+    from labeling.collect import list_returns
+    from registry.registry import Registry
+
+    batches = [] if pipeline == "retrain" else [_batch(context, section, data_root) for section in flow.batches]
+    campaigns = tuple(sorted(row.campaign_id for row in context.ledger.campaigns(flow=flow.name)))
+    champion = Registry(context.ledger, context.place.store).champion(flow.registry.model or flow.name)
+    return World(
+        batches=batches,
+        files=sum(batch["files"] for batch in batches),
+        campaigns=campaigns,
+        returns=[asdict(found) for found in list_returns(context.place.store, campaigns)],
+        base_snapshot=_base_snapshot(context, flow) if pipeline == "retrain" else "",
+        champion_uri=champion.model_uri if champion else "",
+    )
+
+
+def _batch(context: StepContext, section: BatchSection, data_root: str) -> dict[str, Any]:
+    from ingestion.listing import list_batch
+
+    uri = batch_uri(section, data_root)
+    objects = list_batch(uri)
+    listing = put_object(context.place.store, canonical_json([asdict(found) for found in objects]).encode(), ".json")
+    return {"section": write_section(section), "uri": uri, "listing": listing, "files": len(objects)}
+
+
+def batch_uri(section: BatchSection, data_root: str) -> str:
+    """Return the address of a batch: its own where it is one, else its path below `data_root`."""
+    root = local_path(data_root) if data_root.startswith("file://") else None
+    if "://" in section.path or root is not None:
+        return to_uri(section.path, root)
+    return join(data_root, *section.path.split("/"))
+
+
+def _base_snapshot(context: StepContext, flow: Flow) -> str:
+    found = context.ledger.latest_step_output(flow.name, ("curate", "flow"), "filter_frames", "snapshot")
+    if not found:
+        raise NotFoundError(f"Nothing of {flow.name!r} has been curated yet: run the pipeline curate first.")
+    return str(found)

@@ -1,0 +1,163 @@
+"""Run a pipeline of a flow on this machine, from the same compiled YAML that a cluster takes."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from driveflow.canonical import Json
+from driveflow.errors import DriveflowError
+from driveflow.ledger.ledger import Ledger, open_ledger
+from driveflow.ledger.rows import RunRow, State, StepRow
+from driveflow.place import PLACE_VARIABLE, Place
+from driveflow.processes import spawn, stop_group
+from driveflow.steps import RUN_VARIABLE
+from pipelines.workspace import locked, new_run_id
+
+OnEvent: TypeAlias = Callable[[Mapping[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRequest:
+    """What to run: a compiled pipeline with its parameters, in a workspace."""
+
+    flow: str
+    pipeline: str
+    package: str  # compiled YAML
+    parameters: Mapping[str, Any]
+    workspace: Path
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class RunOutcome:
+    """How a run ended, as its steps recorded it; `failure` is what the failing step said."""
+
+    run_id: str
+    state: State
+    folder: Path
+    steps: tuple[StepRow, ...]
+    failure: Mapping[str, Any] = field(default_factory=dict)
+
+
+def run_locally(request: RunRequest, on_event: OnEvent) -> RunOutcome:
+    """Run the pipeline to its end and return how it ended; `on_event` hears of every step and its progress."""
+    with locked(request.workspace) as lock:
+        run_id = new_run_id(request.pipeline)
+        folder = request.workspace / "runs" / run_id
+        _prepare(request, folder)
+        ledger = open_ledger(request.place.ledger_url())
+        _close_abandoned(ledger)
+        shown = {name: value for name, value in request.parameters.items() if name != "flow"}
+        ledger.begin_run(
+            RunRow(
+                run_id=run_id,
+                flow=request.flow,
+                pipeline=request.pipeline,
+                profile=request.place.profile,
+                params={**shown, "folder": str(folder)},
+            )
+        )
+        last, failure = _follow(request, folder, lock, on_event)
+        state = _settle(ledger, run_id, last, failure)
+        return RunOutcome(run_id, state, folder, tuple(ledger.steps(run_id)), failure)
+
+
+def _prepare(request: RunRequest, folder: Path) -> None:
+    folder.mkdir(parents=True)
+    (folder / "pipeline.yaml").write_text(request.package, encoding="utf-8")
+    (folder / "parameters.json").write_text(json.dumps(dict(request.parameters)), encoding="utf-8")
+
+
+def _close_abandoned(ledger: Ledger) -> None:
+    """Say of runs whose processes are gone that they failed: the lock is ours, so nobody else runs here."""
+    for run in ledger.runs(limit=20):
+        if run.state == "RUNNING" and run.profile == "local":
+            ledger.finish_run(run.run_id, "FAILED", {"error": "the run was killed"})
+
+
+def _follow(request: RunRequest, folder: Path, lock: int, on_event: OnEvent) -> tuple[Mapping[str, Any], dict[str, Any]]:
+    """Start the runner's process, pass its events on, and return its last event and the first failure of a step."""
+    reading, writing = os.pipe()
+    child = _start(request, folder, (writing, lock))
+    os.close(writing)
+    last: Mapping[str, Any] = {"event": "finished", "state": "FAILED", "error": "the runner's process ended early"}
+    failure: dict[str, Any] = {}
+    try:
+        with os.fdopen(reading, encoding="utf-8") as events:
+            for line in events:
+                event = json.loads(line)
+                on_event(event)
+                if event["event"] == "finished":
+                    last = event
+                if event["event"] == "step_failed" and not failure:
+                    failure = event
+        child.wait()
+    except KeyboardInterrupt:
+        last = {"event": "finished", "state": "CANCELLED", "error": "stopped"}
+    finally:
+        stop_group(child)
+    return last, failure
+
+
+def _start(request: RunRequest, folder: Path, descriptors: tuple[int, int]) -> "subprocess.Popen[bytes]":
+    env = {
+        **os.environ,
+        PLACE_VARIABLE: request.place.to_text(),
+        RUN_VARIABLE: folder.name,
+        "PYTHONUNBUFFERED": "1",
+        "KFP_DISABLE_EXECUTION_CACHING_BY_DEFAULT": "true",
+    }
+    argv = [sys.executable, "-m", "pipelines.local_child", str(folder), str(descriptors[0]), str(descriptors[1])]
+    with (folder / "runner.log").open("ab") as log:
+        return spawn(argv, env=env, stdout=log, pass_fds=descriptors)
+
+
+def _settle(ledger: Ledger, run_id: str, last: Mapping[str, Any], failure: dict[str, Any]) -> State:
+    """Decide the run's state from the steps' own records, never from the runner's word alone, and note it."""
+    state: State = last["state"]
+    steps = ledger.steps(run_id)
+    if state == "SUCCEEDED" and not _is_complete(ledger.run(run_id).pipeline, steps):
+        state = "FAILED"
+        failure.setdefault("message", "the runner ended, but not every step recorded its result")
+    if state == "FAILED" and not failure:
+        failure["message"] = _cause(steps, str(last["error"]))
+    detail: dict[str, Json] = {} if state == "SUCCEEDED" else {"error": str(failure.get("message", last["error"]))}
+    ledger.finish_run(run_id, state, detail)
+    return state
+
+
+def _is_complete(pipeline: str, steps: list[StepRow]) -> bool:
+    done = {step.step: step for step in steps if step.state == "SUCCEEDED"}
+    plan = done.get("plan_run")
+    if plan is None:
+        return False
+    if pipeline == "retrain" and not plan.outputs.get("due"):
+        return set(done) == {"plan_run"}
+    return ("hand_off_frames" if pipeline == "curate" else "promote_model") in done
+
+
+def _cause(steps: list[StepRow], otherwise: str) -> str:
+    failed = [step for step in steps if step.state == "FAILED"]
+    running = [step for step in steps if step.state == "RUNNING"]
+    if failed:
+        return f"{failed[0].step}: {failed[0].error}"
+    if running:
+        return f"{running[0].step} ended without a word; its log says why"
+    return otherwise
+
+
+def raise_for(outcome: RunOutcome) -> None:
+    """Raise the error that the failing step met, with its exit code."""
+    if outcome.state == "SUCCEEDED":
+        return
+    message = str(outcome.failure.get("message", "the run was stopped"))
+    step = str(outcome.failure.get("step", ""))
+    text = f"{step}: {message}" if step and not message.startswith(step) else message
+    error = DriveflowError(f"{text} (logs: {outcome.folder / 'logs'})")
+    error.exit_code = int(outcome.failure.get("exit_code", 1))
+    raise error

@@ -1,0 +1,42 @@
+"""Run parameters as a person types them."""
+
+import difflib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from driveflow.errors import UsageError
+
+_TRUE = ("true", "yes", "1")
+_FALSE = ("false", "no", "0")
+
+
+def with_changes(parameters: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
+    """Return `parameters` with each "name=value" of `changes` in it, in the type it has.
+
+    >>> with_changes({"seed": -1, "force": False}, ["seed=2", "force=true"])
+    {'seed': 2, 'force': True}
+    """
+    changed = dict(parameters)
+    for change in changes:
+        name, separator, text = change.partition("=")
+        if not separator:
+            raise UsageError(f"--set takes name=value, got {change!r}.")
+        if name not in parameters:
+            near = difflib.get_close_matches(name, parameters, 1)
+            hint = f" Did you mean {near[0]!r}?" if near else ""
+            raise UsageError(f"No run parameter is called {name!r}.{hint} Known: {', '.join(parameters)}.")
+        changed[name] = _typed(name, text, parameters[name])
+    return changed
+
+
+def _typed(name: str, text: str, known: Any) -> Any:  # noqa: ANN401 a KFP parameter value
+    if isinstance(known, bool):
+        if text.lower() not in (*_TRUE, *_FALSE):
+            raise UsageError(f"{name} takes true or false, got {text!r}.")
+        return text.lower() in _TRUE
+    if isinstance(known, int):
+        try:
+            return int(text)
+        except ValueError:
+            raise UsageError(f"{name} takes a whole number, got {text!r}.") from None
+    return text
