@@ -50,14 +50,13 @@ def decode_gray_reduced(data: bytes, min_side_px: int) -> Pixels:
 
 def jpeg_orientation(data: bytes) -> int:
     """Return the orientation, 1 to 8, that the metadata of a JPEG asks for; 1 where there is none."""
-    head = data[:_METADATA_BYTES]
-    if b"Exif\0" not in head and b"tiff:Orientation" not in head:
+    if data.find(b"Exif\0", 0, _METADATA_BYTES) < 0 and data.find(b"tiff:Orientation", 0, _METADATA_BYTES) < 0:
         return 1
     with quiet():
         try:
             with open_picture(data) as image:
                 return orientation(image)
-        except Exception:  # broken metadata must not cost the picture
+        except Exception:  # noqa: BLE001 broken metadata must not cost the picture
             return 1
 
 
@@ -70,16 +69,8 @@ def _decode_jpeg(data: bytes, colorspace: str, min_side_px: int) -> Pixels | Non
         if kind in {"CMYK", "YCCK"}:
             return None
         factor = _reduction(max(height, width), min_side_px, _MAX_REDUCTION)
-        return cast(
-            "Pixels",
-            simplejpeg.decode_jpeg(
-                data,
-                colorspace=colorspace,
-                min_height=-(-height // factor),
-                min_width=-(-width // factor),
-                strict=False,
-            ),
-        )
+        size = {"min_height": -(-height // factor), "min_width": -(-width // factor)}
+        return cast("Pixels", simplejpeg.decode_jpeg(data, colorspace=colorspace, strict=False, **size))
     except (ValueError, RuntimeError):
         return None
 

@@ -1,5 +1,6 @@
 """Perceptual hashes: near pictures have near hashes."""
 
+import functools
 from typing import Final
 
 import numpy as np
@@ -37,6 +38,7 @@ def hamming_bits(left: int, right: int) -> int:
     return (left ^ right).bit_count()
 
 
+@functools.cache
 def _cosines() -> npt.NDArray[np.float64]:
     """Return the rows of the cosine transform for the kept frequencies."""
     frequency, place = np.arange(_KEPT)[:, None], np.arange(_GRID)[None, :]
@@ -44,19 +46,13 @@ def _cosines() -> npt.NDArray[np.float64]:
 
 
 def _averages(gray: Pixels) -> npt.NDArray[np.float64]:
-    """Average `gray` over a 32 x 32 grid; cells of a smaller picture share pixels."""
+    """Average `gray` over a 32 x 32 grid; a picture with fewer pixels than cells is first repeated."""
     import cv2
 
-    sums = cv2.integral(gray).astype(np.int64)
-    (top, bottom), (left, right) = _edges(gray.shape[0]), _edges(gray.shape[1])
-    cells = (
-        sums[np.ix_(bottom, right)] - sums[np.ix_(top, right)] - sums[np.ix_(bottom, left)] + sums[np.ix_(top, left)]
-    )
-    areas = np.outer(bottom - top, right - left)
-    return np.asarray(cells / areas, dtype=np.float64)
-
-
-def _edges(length: int) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    start = np.arange(_GRID) * length // _GRID
-    stop = np.maximum((np.arange(_GRID) + 1) * length // _GRID, start + 1)
-    return start, stop
+    height, width = (-(-_GRID // side) for side in gray.shape)
+    if height * width > 1:
+        gray = gray.repeat(height, axis=0).repeat(width, axis=1)
+    rows, columns = (np.arange(_GRID + 1) * side // _GRID for side in gray.shape)
+    sums = cv2.integral(gray)[np.ix_(rows, columns)].astype(np.int64)
+    cells = np.diff(np.diff(sums, axis=0), axis=1)
+    return np.asarray(cells / np.outer(np.diff(rows), np.diff(columns)), dtype=np.float64)

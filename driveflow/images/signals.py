@@ -38,16 +38,13 @@ def measure(data: bytes) -> Signals:
         BrokenDataError: corrupt, where it cannot be decoded.
     """
     gray = decode_gray_reduced(data, _DECODED_LONG_SIDE_PX)
-    counts = np.bincount(gray.ravel(), minlength=256)
-    levels = np.arange(256)
-    mean = float(counts @ levels / gray.size)
-    mean_square = float(counts @ (levels * levels) / gray.size)
+    mean, variance = _moments(gray)
     return Signals(
         phash64=phash64(gray),
         brightness=round(mean, 2),
-        contrast=round(max(mean_square - mean * mean, 0.0) ** 0.5, 2),
-        dark_share=round(int(counts[:DARK_LEVEL].sum()) / gray.size, 4),
-        bright_share=round(int(counts[BRIGHT_LEVEL + 1 :].sum()) / gray.size, 4),
+        contrast=round(variance**0.5, 2),
+        dark_share=round(_share(gray < DARK_LEVEL), 4),
+        bright_share=round(_share(gray > BRIGHT_LEVEL), 4),
         sharpness=round(_sharpness(gray), 2),
     )
 
@@ -60,6 +57,17 @@ def _sharpness(gray: Pixels) -> float:
     scale = SHARPNESS_LONG_SIDE_PX / max(height, width)
     size = max(1, round(width * scale)), max(1, round(height * scale))
     resized = cv2.resize(gray, size, interpolation=cv2.INTER_LINEAR_EXACT)
-    edges: npt.NDArray[np.int16] = cv2.Laplacian(resized, cv2.CV_16S)
-    mean = float(cv2.sumElems(edges)[0]) / edges.size
-    return max(float(cv2.norm(edges, cv2.NORM_L2SQR)) / edges.size - mean * mean, 0.0)
+    return _moments(np.asarray(cv2.Laplacian(resized, cv2.CV_16S), dtype=np.int16))[1]
+
+
+def _moments(values: Pixels | npt.NDArray[np.int16]) -> tuple[float, float]:
+    """Return mean and variance; both sums are whole numbers that a double holds exactly."""
+    import cv2
+
+    mean = cv2.sumElems(values)[0] / values.size
+    mean_square = cv2.norm(values, cv2.NORM_L2SQR) / values.size
+    return mean, max(mean_square - mean * mean, 0.0)
+
+
+def _share(mask: npt.NDArray[np.bool_]) -> float:
+    return int(np.count_nonzero(mask)) / mask.size
