@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Protocol
 
 from driveflow.canonical import Json, canonical_json, digest_bytes
@@ -34,6 +35,17 @@ class Reusable(Protocol):
         """Addresses that must exist."""
 
 
+@dataclass(frozen=True, slots=True)
+class KeptResult:
+    """A result as it was kept."""
+
+    outputs: Mapping[str, str | int | float | bool]
+    counts: Mapping[str, int]
+    metrics: Mapping[str, float]
+    pages: Mapping[str, str]
+    objects: tuple[str, ...]
+
+
 def put_object(store: str, data: bytes, suffix: str) -> str:
     """Keep `data` under its digest and return its address; keeping it twice changes nothing."""
     uri = join(store, "objects", f"{digest_bytes(data)}{suffix}")
@@ -51,7 +63,7 @@ def read_object(uri: str) -> bytes:
     return data
 
 
-def load_result(store: str, step: str, key: str) -> dict[str, object] | None:
+def load_result(store: str, step: str, key: str) -> KeptResult | None:
     """Return the kept result of `step` for `key`, or None where there is none or where any of its outputs is gone."""
     try:
         kept = json.loads(read_bytes(join(store, "reuse", step, f"{key}.json")))
@@ -60,8 +72,7 @@ def load_result(store: str, step: str, key: str) -> dict[str, object] | None:
             _check(uri)
     except (NotFoundError, IntegrityError):
         return None
-    names = ("outputs", "counts", "metrics")
-    return {**{name: kept[name] for name in names}, "pages": pages, "objects": tuple(kept["objects"])}
+    return KeptResult(kept["outputs"], kept["counts"], kept["metrics"], pages, tuple(kept["objects"]))
 
 
 def store_result(store: str, step: str, key: str, result: Reusable, parts: Mapping[str, Json]) -> None:

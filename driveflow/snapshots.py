@@ -49,7 +49,9 @@ class SnapshotTables:
     def only(self, frame_ids: pa.Array) -> "SnapshotTables":
         """Return the part of the tables that belongs to `frame_ids`."""
         wanted = frame_ids.combine_chunks() if isinstance(frame_ids, pa.ChunkedArray) else frame_ids
-        picked = [table.filter(pc.is_in(table["frame_id"], wanted)) for table in (self.frames, self.sources, self.boxes)]
+        picked = [
+            table.filter(pc.is_in(table["frame_id"], wanted)) for table in (self.frames, self.sources, self.boxes)
+        ]
         return SnapshotTables(picked[0], picked[1], picked[2], self.classes)
 
 
@@ -64,13 +66,22 @@ class Beside:
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a snapshot, by its name in the folder, with what it must hold."""
+
+    name: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A written snapshot; `uri` is "<store>/snapshots/<id>#<record>", `record` tells how it was made."""
 
     uri: str
     snapshot_id: str
     classes: tuple[str, ...]
-    manifest: Mapping[str, Json]
+    parts: Mapping[str, tuple["Part", ...]]
 
     @property
     def folder(self) -> str:
@@ -125,15 +136,15 @@ class Snapshot:
 
     def verify(self) -> None:
         """Check every file of the snapshot and of its record against its digest; raise where one is gone or changed."""
-        for table in self.manifest["tables"].values():  # type: ignore[union-attr,call-overload]
-            _verify_parts(self.folder, table["parts"])  # type: ignore[index,call-overload,arg-type]
+        for parts in self.parts.values():
+            _verify_parts(self.folder, parts)
         if self.record_id:
             folder = join(self.folder, "made_by", self.record_id)
-            _verify_parts(folder, json.loads(read_bytes(join(folder, "record.json")))["parts"])
+            record = json.loads(read_bytes(join(folder, "record.json")))
+            _verify_parts(folder, tuple(Part(**part) for part in record["parts"]))
 
     def _read(self, name: str, schema: pa.Schema) -> pa.Table:
-        parts = self.manifest["tables"][name]["parts"]  # type: ignore[index,call-overload]
-        return _read_parts(self.folder, [part["name"] for part in parts], schema)  # type: ignore[index,union-attr,call-overload]
+        return _read_parts(self.folder, [part.name for part in self.parts[name]], schema)
 
     def _beside(self, name: str) -> pa.Table:
         schema = _BESIDE_SCHEMAS[name]
@@ -172,7 +183,8 @@ def open_snapshot(uri: str) -> Snapshot:
         raise NotFoundError(f"There is no snapshot at {folder}.") from None
     except ValueError as error:
         raise IntegrityError(f"{folder}/snapshot.json is no JSON: {error}") from error
-    return Snapshot(uri, manifest["snapshot_id"], tuple(manifest["classes"]), manifest)
+    parts = {name: tuple(Part(**part) for part in table["parts"]) for name, table in manifest["tables"].items()}
+    return Snapshot(uri, manifest["snapshot_id"], tuple(manifest["classes"]), parts)
 
 
 def _is_whole(folder: str) -> bool:
@@ -202,7 +214,9 @@ def _write_identity(folder: str, identity: str, tables: SnapshotTables) -> None:
 
 
 def _write_record(folder: str, beside: Beside, made_by: Mapping[str, Json]) -> str:
-    contents = {name: getattr(beside, name).select(schema.names).cast(schema) for name, schema in _BESIDE_SCHEMAS.items()}
+    contents = {
+        name: getattr(beside, name).select(schema.names).cast(schema) for name, schema in _BESIDE_SCHEMAS.items()
+    }
     record = digest({**made_by, **{name: table_digest(table) for name, table in contents.items()}})[:16]
     home = join(folder, "made_by", record)
     parts: list[Json] = [_write_part(home, f"{name}.parquet", table) for name, table in contents.items()]
@@ -223,11 +237,11 @@ def _read_parts(folder: str, names: list[str], schema: pa.Schema) -> pa.Table:
     return pa.concat_tables([part.select(schema.names).cast(schema) for part in parts])
 
 
-def _verify_parts(folder: str, parts: list[dict[str, str]]) -> None:
+def _verify_parts(folder: str, parts: tuple[Part, ...]) -> None:
     for part in parts:
-        data = read_bytes(join(folder, *part["name"].split("/")))
-        if digest_bytes(data) != part["sha256"]:
-            raise IntegrityError(f"{folder}/{part['name']} is not what was written there.")
+        data = read_bytes(join(folder, *part.name.split("/")))
+        if digest_bytes(data) != part.sha256:
+            raise IntegrityError(f"{folder}/{part.name} is not what was written there.")
 
 
 def _refuse_others(values: pa.ChunkedArray, allowed: pa.ChunkedArray | tuple[str, ...], what: str) -> None:

@@ -1,5 +1,6 @@
 """Run one step: reuse what is already there, record what happened, say it to people."""
 
+import errno
 import json
 import os
 import sys
@@ -9,16 +10,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from driveflow.canonical import Json, canonical_json, digest
 from driveflow.code_digest import code_digest
 from driveflow.errors import DriveflowError, StorageFullError
-from driveflow.ledger.ledger import Ledger, StepRow, open_ledger
+from driveflow.ledger.ledger import Ledger, open_ledger
+from driveflow.ledger.rows import StepRow, timestamp
 from driveflow.place import Place, current_place
 from driveflow.processes import die_with_runner
-from driveflow.reuse import load_result, store_result
-from driveflow.storage.errno import is_full
+from driveflow.reuse import KeptResult, load_result, store_result
 
 Value: TypeAlias = str | int | float | bool
 
@@ -26,6 +27,7 @@ PROGRESS_MARK = "driveflow-progress "
 FAILURE_MARK = "driveflow-step-failed "
 RUN_VARIABLE = "DRIVEFLOW_RUN_ID"
 _PROGRESS_EVERY_S = 0.2
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +49,14 @@ class StepResult:
 class StepSpec:
     """What a step is: its name, the packages whose code decides its result, and whether it looks at the world.
 
-    A step that touches the world is never reused. `ends` names the pipelines whose run is over when it has succeeded.
+    A step that touches the world is never reused. The step that opens the run notes the run itself; `ends` names the
+    pipelines whose run is over when this step has succeeded.
     """
 
     name: str
     trades: tuple[str, ...]
     touches_world: bool = False
+    opens_run: bool = False
     ends: tuple[str, ...] = ()
 
 
@@ -103,29 +107,43 @@ class StepCall:
 def run_step(spec: StepSpec, work: Work, call: StepCall) -> StepResult:
     """Return the result of `work`, reused where inputs, settings and code are those of an earlier one that still stands."""
     die_with_runner()
-    run_id = os.environ.get(RUN_VARIABLE, call.run_id)
-    started = datetime.now(UTC)
-    clock_s = time.monotonic()
+    attempt = _Attempt(spec.name, os.environ.get(RUN_VARIABLE, call.run_id), datetime.now(UTC), time.monotonic())
     try:
         place = current_place()
         ledger = open_ledger(place.ledger_url())
-        ledger.begin_step(run_id, spec.name)
-        result, reused = _result(spec, work, call, StepContext(place, run_id, ledger, _decode(call.settings), StepProgress()))
-        row = StepRow(
-            run_id=run_id,
-            step=spec.name,
-            state="SUCCEEDED",
-            reused=reused,
-            started_at=started,
-            seconds=time.monotonic() - clock_s,
-            counts=dict(result.counts),
-            outputs=dict(result.outputs),
-        )
-        ledger.finish_step(row)
-        _end_run(ledger, spec, run_id)
+        if not spec.opens_run:
+            ledger.begin_step(attempt.run_id, spec.name)
+        context = StepContext(place, attempt.run_id, ledger, _decode(call.settings), StepProgress())
+        result, reused = _result(spec, work, call, context)
+        _finish(ledger, spec, attempt, result, reused=reused)
     except (DriveflowError, OSError) as error:
-        raise _failed(spec, run_id, started, time.monotonic() - clock_s, error) from error
+        raise _failed(attempt, error) from error
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    step: str
+    run_id: str
+    started: datetime
+    started_s: float
+
+    def row(self, state: Literal["SUCCEEDED", "FAILED"], **known: Any) -> StepRow:  # noqa: ANN401 fields of the row
+        seconds = time.monotonic() - self.started_s
+        return StepRow(state=state, started_at=timestamp(self.started), seconds=seconds, **known)
+
+
+def _finish(ledger: Ledger, spec: StepSpec, attempt: _Attempt, result: StepResult, *, reused: bool) -> None:
+    row = attempt.row(
+        "SUCCEEDED",
+        reused=reused,
+        counts=dict(result.counts),
+        metrics=dict(result.metrics),
+        outputs=dict(result.outputs),
+    )
+    ledger.finish_step(attempt.run_id, spec.name, row)
+    if ledger.run(attempt.run_id).pipeline in spec.ends:
+        ledger.finish_run(attempt.run_id, "SUCCEEDED")
 
 
 def step_key(spec: StepSpec, call: StepCall) -> str:
@@ -145,10 +163,15 @@ def _result(spec: StepSpec, work: Work, call: StepCall, context: StepContext) ->
     key = step_key(spec, call)
     found = load_result(context.place.store, spec.name, key)
     if found is not None:
-        return StepResult(**found), True
+        return kept_step(found), True
     result = work(context, call.inputs)
     store_result(context.place.store, spec.name, key, result, key_parts(spec, call))
     return result, False
+
+
+def kept_step(found: KeptResult) -> StepResult:
+    """Return a kept result as the step's own."""
+    return StepResult(found.outputs, found.counts, found.metrics, found.pages, found.objects)
 
 
 def _identity(value: Value) -> Value:
@@ -164,47 +187,29 @@ def _decode(settings: str) -> Mapping[str, Json]:
     return dict(json.loads(settings)) if settings else {}
 
 
-def _end_run(ledger: Ledger, spec: StepSpec, run_id: str) -> None:
-    run = ledger.run(run_id)
-    if run is not None and run.pipeline in spec.ends:
-        ledger.finish_run(run_id, "SUCCEEDED", {})
-
-
-def _failed(spec: StepSpec, run_id: str, started: datetime, seconds: float, error: Exception) -> DriveflowError:
+def _failed(attempt: _Attempt, error: Exception) -> DriveflowError:
     """Record the failure where that is possible, print the line the runner reads, and return the error to raise."""
-    wrapped = error if isinstance(error, DriveflowError) else _wrap(error)
-    _record_failure(spec, run_id, started, seconds, wrapped)
-    line = {"step": spec.name, "kind": type(wrapped).__name__, "exit_code": wrapped.exit_code, "message": str(wrapped)}
+    told = error if isinstance(error, DriveflowError) else _tell(error)
+    _record_failure(attempt, told)
+    line = {"step": attempt.step, "kind": type(told).__name__, "exit_code": told.exit_code, "message": str(told)}
     sys.stderr.write(FAILURE_MARK + json.dumps(line) + "\n")
     sys.stderr.flush()
-    return wrapped
+    return told
 
 
-def _wrap(error: Exception) -> DriveflowError:
-    if isinstance(error, OSError) and is_full(error):
+def _tell(error: Exception) -> DriveflowError:
+    if isinstance(error, OSError) and error.errno in _FULL:
         where = f" while writing {error.filename}" if error.filename else ""
         return StorageFullError(f"No space is left{where}. Free some, or choose another place with --workspace.")
     return DriveflowError("".join(traceback.format_exception_only(error)).strip())
 
 
-def _record_failure(spec: StepSpec, run_id: str, started: datetime, seconds: float, error: DriveflowError) -> None:
+def _record_failure(attempt: _Attempt, error: DriveflowError) -> None:
     try:
         ledger = open_ledger(current_place().ledger_url())
-        ledger.finish_step(
-            StepRow(
-                run_id=run_id,
-                step=spec.name,
-                state="FAILED",
-                reused=False,
-                started_at=started,
-                seconds=seconds,
-                counts={},
-                outputs={},
-                error_kind=type(error).__name__,
-                error=str(error),
-            )
-        )
-        ledger.finish_run(run_id, "FAILED", {"step": spec.name, "error": str(error)})
+        row = attempt.row("FAILED", error_kind=type(error).__name__, error=str(error))
+        ledger.finish_step(attempt.run_id, attempt.step, row)
+        ledger.finish_run(attempt.run_id, "FAILED", {"step": attempt.step, "error": str(error)})
     except (DriveflowError, OSError):
         return  # the first error is the one to tell; the runner reads it from the printed line
 

@@ -50,7 +50,7 @@ def _update(total: "hashlib._Hash", block: pa.Array) -> None:
         total.update(pc.binary_length(filled).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
         total.update("".join(filled.to_pylist()).encode())
     elif pa.types.is_boolean(block.type):
-        total.update(block.fill_null(False).to_numpy(zero_copy_only=False).astype("u1").tobytes())  # noqa: FBT003 Arrow's own face
+        total.update(block.fill_null(False).to_numpy(zero_copy_only=False).astype("u1").tobytes())
     elif pa.types.is_floating(block.type):
         values = block.fill_null(0.0).to_numpy(zero_copy_only=False)
         if np.isnan(values).any():

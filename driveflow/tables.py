@@ -35,7 +35,8 @@ SOURCES = pa.schema(
         ("lon", pa.float64()),
         ("speed_mps", pa.float64()),
         ("heading_deg", pa.float64()),
-        ("source_split", pa.string()),  # what the data itself calls its split: train, valid, test; empty: it does not say
+        # what the data itself calls its split: train, valid, test; empty: it does not say
+        ("source_split", pa.string()),
     ]
 )
 BOXES = pa.schema(

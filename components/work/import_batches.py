@@ -8,7 +8,7 @@ from components.work.pages import counts_page, markdown_table
 from driveflow.canonical import canonical_json, digest
 from driveflow.code_digest import code_digest
 from driveflow.reuse import load_result, read_object, store_result
-from driveflow.steps import StepContext, StepResult, StepSpec, Value
+from driveflow.steps import StepContext, StepResult, StepSpec, Value, kept_step
 
 SPEC = StepSpec("import_batches", ("ingestion",))
 
@@ -35,7 +35,7 @@ def _import_once(context: StepContext, batch: Any) -> StepResult:  # noqa: ANN40
     key = digest(parts)
     found = load_result(context.place.store, "import_batch", key)
     if found is not None:
-        return StepResult(**found)
+        return kept_step(found)
     result = _import(context, batch)
     store_result(context.place.store, "import_batch", key, result, parts)
     return result

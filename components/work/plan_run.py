@@ -68,7 +68,12 @@ def _sections(flow: "Flow", world: "World") -> dict[str, Json]:
     fixed: Json = {batch.name: batch.split for batch in flow.batches if batch.split}
     return {
         "import": {"batches": world.batches, "taxonomy": plain["taxonomy"]},
-        "merge": {"merge": plain["merge"], "holdout": plain["holdout"], "splits": plain["splits"], "fixed_splits": fixed},
+        "merge": {
+            "merge": plain["merge"],
+            "holdout": plain["holdout"],
+            "splits": plain["splits"],
+            "fixed_splits": fixed,
+        },
         "filter": {"filters": plain["filters"], "corner_cases": corner_cases},
         "corner_case": {"corner_cases": corner_cases, "labeling": plain["labeling"], "champion": world.champion_uri},
         "hand_off": {"labeling": plain["labeling"], "flow": flow.name, "purpose": "train"},
@@ -81,6 +86,9 @@ def _sections(flow: "Flow", world: "World") -> dict[str, Json]:
 
 
 def _page(flow: "Flow", world: "World", due: "Due") -> str:
-    rows = [("champion", world.champion_uri.rpartition("/")[2][:12] or "none yet"), ("labels returned", len(world.returns))]
+    rows = [
+        ("champion", world.champion_uri.rpartition("/")[2][:12] or "none yet"),
+        ("labels returned", len(world.returns)),
+    ]
     rows += [(f"batch {batch['section']['name']}", f"{batch['files']} files") for batch in world.batches]
     return f"# Plan of {flow.name}\n\n**{'Due' if due.due else 'Not due'}**: {due.why}\n\n{markdown_table(('what', 'is'), rows)}"
