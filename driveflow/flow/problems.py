@@ -29,6 +29,12 @@ _BOUNDS = {
     "lt": "less than {}",
     "multiple_of": "a multiple of {}",
 }
+_PATTERNS = {  # by how they begin
+    "^[a-z0-9][": "lower-case letters, digits, _ and -, beginning with a letter or digit, at most 41 of them",
+    "^([a-z0-9]": "empty, or letters a-z, digits, _ . and -, beginning with a letter or digit",
+    "^[A-Za-z_]": "the name of an environment variable (its value lies in the secret, never here)",
+    "^[0-9]+": "a Kubernetes quantity such as 2, 500m or 4Gi",
+}
 _KINDS = {
     "int": "a whole number",
     "float": "a number",
@@ -161,7 +167,7 @@ def _would_do(kind: type, fault: Fault, node: Node | None) -> str:
     if get_origin(wanted) is Literal:
         near = nearest(node.value, [str(choice) for choice in get_args(wanted)])
         return f", did you mean {near}?" if near else ""
-    if fault.kind == "string_pattern_mismatch":
+    if fault.kind == "string_pattern_mismatch" and fault.limits["pattern"].startswith("^[a-z0-9]["):
         return f"; '{slug(node.value)}' would do"
     number = re.fullmatch(r"[0-9][0-9_,]*(\.[0-9]+)?", node.value)
     return f"; {re.sub('[_,]', '', node.value)} would do" if number and fault.kind.startswith(("int", "float")) else ""
@@ -179,7 +185,9 @@ def slug(text: str) -> str:
 def _expected(kind: type, fault: Fault) -> str:
     wanted = type_at(kind, fault.path)
     if fault.kind == "string_pattern_mismatch":
-        return "lower-case letters, digits, _ and -, beginning with a letter or digit, at most 41 of them"
+        return next(
+            (words for start, words in _PATTERNS.items() if fault.limits["pattern"].startswith(start)), "another text"
+        )
     if get_origin(wanted) is Literal:
         return " or ".join(str(choice) or "empty" for choice in get_args(wanted))
     if fault.kind in {"too_short", "string_too_short"}:

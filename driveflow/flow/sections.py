@@ -239,7 +239,7 @@ class RegistrySection:
     """Where passing models go."""
 
     __pydantic_config__ = _STRICT
-    model: str = ""  # empty: the flow's name
+    model: Annotated[str, Field(pattern=r"^([a-z0-9][a-z0-9_.-]{0,60})?$")] = ""  # empty: the flow's name
     promote: Literal["auto", "manual"] = "auto"  # manual: a passing version stays a candidate
 
 
