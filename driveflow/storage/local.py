@@ -97,16 +97,27 @@ def fetch_file(uri: str, path: Path) -> None:
     put_file(path_of(uri), path.absolute().as_uri())
 
 
-def write_atomically(path: Path, fill: Callable[[BinaryIO], object], *, if_absent: bool = False) -> bool:
-    """Let `fill` write a temporary file, sync it and give it its name; False where `if_absent` and it was taken."""
+def write_atomically(
+    path: Path, fill: Callable[[BinaryIO], object], *, if_absent: bool = False, sync: bool = True
+) -> bool:
+    """Let `fill` write a temporary file and give it its name; False where `if_absent` and it was taken.
+
+    Without `sync` a power cut may leave an empty file behind: for what is checked when read and can be had again.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.parent / f"{TEMPORARY_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
     try:
         with temporary.open("xb") as file:
             fill(file)
-            file.flush()
-            os.fsync(file.fileno())
-        return _publish(temporary, path, if_absent=if_absent)
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        published = not if_absent or _link(temporary, path)
+        if not if_absent:
+            temporary.replace(path)
+        if sync:
+            _sync_folder(path.parent)
+        return published
     finally:
         temporary.unlink(missing_ok=True)
 
@@ -122,15 +133,6 @@ def told(verb: str, what: str) -> Iterator[None]:
         if error.errno in _ABSENT and verb != "write":
             raise NotFoundError(f"Cannot {verb} {what}: {error.strerror}") from error
         raise StorageError(f"Cannot {verb} {what}: {error.strerror or error}") from error
-
-
-def _publish(temporary: Path, path: Path, *, if_absent: bool) -> bool:
-    if if_absent and not _link(temporary, path):
-        return False
-    if not if_absent:
-        temporary.replace(path)
-    _sync_folder(path.parent)
-    return True
 
 
 def _link(temporary: Path, path: Path) -> bool:

@@ -1,0 +1,116 @@
+"""Read the encoded bytes of frames from wherever they lie, each checked against its digest."""
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+
+import pyarrow as pa
+
+from driveflow.canonical import digest_bytes
+from driveflow.errors import DriveflowError, IntegrityError, NotFoundError, StorageError
+from driveflow.place import Place
+from driveflow.snapshots import Snapshot
+from driveflow.storage.cache import Cache
+from driveflow.storage.objects import local_path, read_bytes
+
+_THREADS = 8
+_AHEAD = 2 * _THREADS  # frames that may wait in memory for their turn
+_SHOWN = 5
+
+
+class PixelReader:
+    """Encoded bytes of frames by frame id; may be shared by threads.
+
+    `locations` has the columns of LOCATIONS: a frame may lie at several places, which are tried in the order of the
+    table. With a null `length` a place is the whole object. What lies on S3 goes through `cache`, where there is one.
+    """
+
+    def __init__(self, locations: pa.Table, cache: Cache | None = None) -> None:
+        self._cache = cache
+        self._uris: list[str] = []
+        self._places: dict[str, list[tuple[int, int, int | None]]] = {}
+        self._note(locations)
+
+    def _note(self, locations: pa.Table) -> None:
+        uris = locations.column("uri").combine_chunks().dictionary_encode()  # many frames of one shard, one text
+        self._uris = uris.dictionary.to_pylist()
+        columns = (locations.column(name).to_pylist() for name in ("frame_id", "offset", "length"))
+        for uri, frame_id, offset, length in zip(uris.indices.to_pylist(), *columns, strict=True):
+            self._places.setdefault(frame_id, []).append((uri, offset or 0, length))
+
+    def __contains__(self, frame_id: str) -> bool:
+        return frame_id in self._places
+
+    def read(self, frame_id: str) -> bytes:
+        """Return the encoded bytes of a frame.
+
+        Raises:
+            NotFoundError: no place is known, or nothing lies at any of them.
+            IntegrityError: what lies there has another digest.
+            StorageError: the storage failed.
+        """
+        if self._cache is not None and (kept := self._cache.get(frame_id)) is not None:
+            return kept
+        troubles: list[DriveflowError] = []
+        for index, offset, length in self._places.get(frame_id, []):
+            try:
+                return self._fetch(frame_id, self._uris[index], offset, length)
+            except (NotFoundError, IntegrityError, StorageError) as error:
+                troubles.append(error)
+        raise _nowhere(frame_id, troubles)
+
+    def read_many(self, frame_ids: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield (frame id, bytes) in the order asked, reading a few frames ahead; memory stays bounded.
+
+        Raises:
+            NotFoundError, IntegrityError, StorageError: as `read`, when the frame's turn comes.
+        """
+        waiting: deque[tuple[str, Future[bytes]]] = deque()
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="pixels") as pool:
+            try:
+                for frame_id in frame_ids:
+                    waiting.append((frame_id, pool.submit(self.read, frame_id)))
+                    if len(waiting) > _AHEAD:
+                        yield _next(waiting)
+                while waiting:
+                    yield _next(waiting)
+            finally:
+                for _, future in waiting:
+                    future.cancel()
+
+    def _fetch(self, frame_id: str, uri: str, offset: int, length: int | None) -> bytes:
+        data = read_bytes(uri, offset, length)
+        if digest_bytes(data) != frame_id:
+            what = f"bytes {offset} to {offset + len(data)} of {uri}" if length is not None else uri
+            raise IntegrityError(f"Frame {frame_id} should lie at {what}, but these bytes have another digest")
+        if self._cache is not None and local_path(uri) is None:
+            self._cache.put(frame_id, data)
+        return data
+
+
+def open_pixels(snapshot: Snapshot, place: Place) -> PixelReader:
+    """Return the reader of a snapshot's frames, with the picture cache of `place`."""
+    return PixelReader(snapshot.locations(), place_cache(place))
+
+
+def place_cache(place: Place) -> Cache:
+    """Return the cache of immutable objects of `place`, which all its processes share."""
+    return Cache(Path(place.scratch) / "cache", place.cache_bytes)
+
+
+def _next(waiting: deque[tuple[str, Future[bytes]]]) -> tuple[str, bytes]:
+    frame_id, future = waiting.popleft()
+    return frame_id, future.result()
+
+
+def _nowhere(frame_id: str, troubles: list[DriveflowError]) -> DriveflowError:
+    """Return the error to raise: a store that failed may do better later, so that comes before damage and absence."""
+    if not troubles:
+        return NotFoundError(f"Frame {frame_id} lies nowhere: the snapshot has no location for it")
+    told = "; ".join(str(error) for error in troubles[:_SHOWN])
+    more = f" ({len(troubles)} places tried)" if len(troubles) > 1 else ""
+    for kind in (StorageError, IntegrityError):
+        if any(isinstance(error, kind) for error in troubles):
+            return kind(f"{told}{more}")
+    return NotFoundError(f"Frame {frame_id} is gone: {told}{more}")
