@@ -8,6 +8,10 @@ from driveflow.flow.profile import Profile
 Prepare: TypeAlias = Callable[[Any], Any]
 """Takes a KFP task, sets what the profile says about the place, and returns it."""
 
+_RETRIES = 2
+_FIRST_WAIT = "60s"
+_LONGEST_WAIT = "600s"
+
 
 def prepare_for(profile: Profile) -> Prepare:
     """Return what sets up a task for `profile`.
@@ -18,22 +22,31 @@ def prepare_for(profile: Profile) -> Prepare:
 
     def prepare(task: Any) -> Any:  # noqa: ANN401 KFP's task
         task.set_caching_options(enable_caching=False)
-        return _on_cluster(task, profile) if profile.profile == "kfp" else task
+        if profile.profile == "kfp":
+            _size(task, profile)
+            _place(task, profile)
+        return task
 
     return prepare
 
 
-def _on_cluster(task: Any, profile: Profile) -> Any:  # noqa: ANN401 KFP's task
+def _size(task: Any, profile: Profile) -> None:  # noqa: ANN401 KFP's task
+    from kfp import kubernetes
+
+    size = profile.size_of(task.name.replace("-", "_"))
+    task.set_cpu_request(size.cpu)
+    task.set_memory_request(size.memory)
+    task.set_memory_limit(size.memory)
+    kubernetes.set_timeout(task, profile.active_deadline_s)
+    task.set_retry(_RETRIES, backoff_duration=_FIRST_WAIT, backoff_factor=2.0, backoff_max_duration=_LONGEST_WAIT)
+
+
+def _place(task: Any, profile: Profile) -> None:  # noqa: ANN401 KFP's task
     from kfp import kubernetes
 
     task.set_container_image(profile.image_with_code())
-    task.set_cpu_request(profile.cpu)
-    task.set_memory_request(profile.memory)
-    task.set_retry(num_retries=2, backoff_duration="60s", backoff_factor=2.0, backoff_max_duration="600s")
     for name, value in profile.environment().items():
         task.set_env_variable(name, value)
     if profile.secrets:
-        kubernetes.use_secret_as_env(
-            task, secret_name=profile.secret_name, secret_key_to_env={key: key for key in profile.secrets}
-        )
-    return task
+        keys = {name: name for name in profile.secrets}
+        kubernetes.use_secret_as_env(task, secret_name=profile.secret_name, secret_key_to_env=keys)
