@@ -1,0 +1,68 @@
+"""What was measured of each frame, kept once for all runs."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from driveflow import tables as columns
+from driveflow.canonical import digest_bytes
+from driveflow.errors import NotFoundError
+from driveflow.images.signals import EXTRACTOR
+from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
+
+_SUFFIX = ".parquet"
+
+
+class SignalStore:
+    """Signals by (frame, extractor) under `<store>/signals/<extractor>/`, in parts named by the digest of their bytes.
+
+    Parts are only ever added, so several processes may append at once; a part that is not what was written counts as
+    missing, and its frames are measured again.
+    """
+
+    def __init__(self, store: str, extractor: str = EXTRACTOR) -> None:
+        self._folder = join(store, "signals", extractor)
+
+    def load(self, frame_ids: pa.Array | pa.ChunkedArray | Iterable[str]) -> pa.Table:
+        """Return the known signals of `frame_ids`, one row a frame, sorted by frame."""
+        wanted = _id_array(frame_ids)
+        parts = [part.filter(pc.is_in(part["frame_id"], value_set=wanted)) for part in self._parts()]
+        if not parts:
+            return columns.SIGNALS.empty_table()
+        return _first_of_each(pa.concat_tables(parts))
+
+    def append(self, signals: pa.Table) -> None:
+        """Keep `signals` (columns of `tables.SIGNALS`); keeping them twice changes nothing."""
+        if not signals.num_rows:
+            return
+        table = signals.select(columns.SIGNALS.names).cast(columns.SIGNALS).sort_by("frame_id").combine_chunks()
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd")
+        data = sink.getvalue().to_pybytes()
+        # Written even where a part of this name lies already: that one may be damaged.
+        write_bytes(join(self._folder, digest_bytes(data) + _SUFFIX), data)
+
+    def _parts(self) -> Iterable[pa.Table]:
+        try:
+            names = [item.path for item in list_objects(self._folder) if item.path.endswith(_SUFFIX)]
+        except NotFoundError:
+            return
+        for name in names:
+            data = read_bytes(join(self._folder, name))
+            if digest_bytes(data) == name.removesuffix(_SUFFIX):
+                yield pq.read_table(pa.BufferReader(data)).select(columns.SIGNALS.names).cast(columns.SIGNALS)
+
+
+def _id_array(frame_ids: pa.Array | pa.ChunkedArray | Iterable[str]) -> pa.Array:
+    if isinstance(frame_ids, pa.ChunkedArray):
+        return frame_ids.combine_chunks()
+    return frame_ids if isinstance(frame_ids, pa.Array) else pa.array(list(frame_ids), pa.string())
+
+
+def _first_of_each(table: pa.Table) -> pa.Table:
+    ordered = table.take(pc.sort_indices(table["frame_id"]))
+    ids = ordered["frame_id"].to_numpy()
+    return ordered.filter(pa.array(np.append(True, ids[1:] != ids[:-1])) if len(ids) else pa.array([], pa.bool_()))
