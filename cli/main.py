@@ -5,7 +5,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.metadata import version
 from typing import Annotated, Any
 
 import typer
@@ -13,6 +12,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
 from driveflow.errors import DriveflowError
+from driveflow.release import release
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,7 @@ def load_command(lazy: LazyCommand, name: str) -> Any:  # noqa: ANN401 typer's c
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"driveflow {version('driveflow')}")
+        typer.echo(f"driveflow {release()}")
         raise typer.Exit
 
 

@@ -1,7 +1,6 @@
 """A profile: everything about the place a flow runs in, so that the flow file is the same on a laptop and a cluster."""
 
 from dataclasses import dataclass, field, replace
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,21 +14,12 @@ from driveflow.flow.load import read_settings
 from driveflow.flow.profile_rules import refusals
 from driveflow.flow.sections import BatchSection, Flow
 from driveflow.place import PLACE_VARIABLE, Place
+from driveflow.release import release
 from driveflow.storage.uris import S3_SCHEME, join, local_path, to_uri
 
 _STRICT = ConfigDict(extra="forbid", str_strip_whitespace=True)
 _POD_SCRATCH = "/tmp/driveflow"  # noqa: S108 a pod has its own
-_PACKAGES = (
-    "cli",
-    "components",
-    "filtering",
-    "ingestion",
-    "labeling",
-    "pipelines",
-    "registry",
-    "training",
-    "validation",
-)
+_PACKAGES = ("components", "filtering", "ingestion", "labeling", "registry", "training", "validation")
 VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 Quantity = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?(m|Ki|Mi|Gi|Ti)?$")]
 
@@ -91,7 +81,7 @@ class Profile:
         """Return the image with a tag; one without gets the version and a digest of the code."""
         if "@" in self.image or ":" in self.image.rpartition("/")[2]:
             return self.image
-        return f"{self.image}:{version('driveflow')}-{code_digest(*_PACKAGES)[:12]}"
+        return f"{self.image}:{release()}-{code_digest(*_PACKAGES)[:12]}"
 
     def environment(self) -> dict[str, str]:
         """Return the variables that every step of a compiled pipeline gets; none of them is secret."""

@@ -32,6 +32,11 @@ def _token(_flow: Flow, profile: "Profile") -> Iterator[str]:
             yield f"a user or password inside {name}; the address alone would do"
 
 
+def _password(_flow: Flow, profile: "Profile") -> Iterator[str]:
+    if urlsplit(profile.ledger).password is not None or "password=" in profile.ledger:
+        yield "a ledger address with its password in plain text; ledger: env:NAME of a variable that holds it would do"
+
+
 def _ledger(_flow: Flow, profile: "Profile") -> Iterator[str]:
     ledger = profile.ledger
     if _REFERENCE.fullmatch(ledger):
@@ -40,8 +45,6 @@ def _ledger(_flow: Flow, profile: "Profile") -> Iterator[str]:
         yield f"the ledger {ledger or 'in the workspace'}: {_SQLITE}; {_PUT_IN_SECRET}"
     elif not ledger.startswith("postgresql"):
         yield f"the ledger {ledger.partition(':')[0]}: only PostgreSQL is shared by pods; {_PUT_IN_SECRET}"
-    elif urlsplit(ledger).password is not None or "password=" in ledger:
-        yield f"a ledger address with its password in plain text; {_PUT_IN_SECRET}"
 
 
 def _ledger_reference(name: str, profile: "Profile") -> Iterator[str]:
@@ -80,5 +83,5 @@ def _nodes(flow: Flow, _profile: "Profile") -> Iterator[str]:
         )
 
 
-_ANYWHERE: tuple[Callable[[Flow, "Profile"], Iterator[str]], ...] = (_token,)
+_ANYWHERE: tuple[Callable[[Flow, "Profile"], Iterator[str]], ...] = (_token, _password)
 _ON_CLUSTER: tuple[Callable[[Flow, "Profile"], Iterator[str]], ...] = (_ledger, _addresses, _image, _secrets, _nodes)

@@ -1,0 +1,56 @@
+"""`driveflow init` and `driveflow check`: start a flow file, and see what it means."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.output import Output, ProfileOption, emit
+from driveflow.canonical import Json
+
+
+def init(
+    folder: Annotated[
+        Path, typer.Argument(help="Where the files go; its name is the flow's name.", show_default=False)
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
+    output: Output = "text",
+) -> None:
+    """Write a commented flow file and two profiles into a folder."""
+    from driveflow.flow.init import write_new_flow
+
+    paths = [str(path) for path in write_new_flow(folder, force=force)]
+    emit({"files": paths}, output, f"Wrote {', '.join(paths)}.\nNext: driveflow check {paths[0]}")
+
+
+def check(
+    flow_file: Annotated[Path, typer.Argument(help="The flow file.", show_default=False)],
+    profile: ProfileOption = "local",
+    output: Output = "text",
+) -> None:
+    """Check a flow file and its profile, and print the plan with all defaults filled."""
+    from dataclasses import asdict
+
+    from driveflow.flow.document import parse_document
+    from driveflow.flow.load import build_flow, read_settings
+    from driveflow.flow.plan import defaults_taken, plan_text
+    from driveflow.flow.profile import check_profile, load_profile, resolve_batch_uri
+
+    root = parse_document(read_settings(flow_file), str(flow_file))
+    flow = build_flow(root, str(flow_file))
+    place = load_profile(profile, flow_file.parent)
+    check_profile(flow, place)
+    addresses = {batch.name: resolve_batch_uri(batch, place, flow_file.parent) for batch in flow.batches}
+    value: dict[str, Json] = {
+        "flow": asdict(flow),
+        "defaults": defaults_taken(flow, root),
+        "profile": asdict(place),
+        "batches": addresses,
+    }
+    words = [
+        f"# {flow_file} is good.",
+        plan_text(flow, root),
+        "",
+        f"# On the {place.profile} profile the batches are read from:",
+    ]
+    emit(value, output, "\n".join([*words, *(f"#   {name}: {uri}" for name, uri in addresses.items())]))

@@ -1,0 +1,35 @@
+"""A new folder for a flow: a commented flow file and two profiles."""
+
+from importlib.resources import files
+from pathlib import Path
+
+from driveflow.errors import InvalidInputError, UsageError
+from driveflow.flow.problems import slug
+
+_FILES = {"flow.yaml": "new_flow.yaml", "profiles/local.yaml": "new_local.yaml", "profiles/kfp.yaml": "new_kfp.yaml"}
+
+
+def new_texts(name: str) -> dict[str, str]:
+    """Return the files of a new flow called `name`: relative path -> text."""
+    sources = files("driveflow.flow")
+    return {path: sources.joinpath(source).read_text("utf-8").replace("NAME", name) for path, source in _FILES.items()}
+
+
+def write_new_flow(folder: Path, *, force: bool = False) -> tuple[Path, ...]:
+    """Write the files of a new flow into `folder`, named after it; return their paths.
+
+    Raises:
+        InvalidInputError: one of them is there and `force` is not given; nothing is written then.
+        UsageError: the folder cannot be made.
+    """
+    texts = {folder / path: text for path, text in new_texts(slug(folder.absolute().name)).items()}
+    there = [path for path in texts if path.exists() or path.is_symlink()]
+    if there and not force:
+        raise InvalidInputError(f"{', '.join(map(str, there))} would be overwritten; --force does it")
+    for path, text in texts.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError) as error:
+            raise UsageError(f"'{path.parent}' is no folder") from error
+        path.write_text(text, encoding="utf-8")
+    return tuple(texts)
