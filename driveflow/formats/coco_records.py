@@ -1,0 +1,207 @@
+"""Decode a COCO document into typed records, without letting one bad entry cost the rest."""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from driveflow.canonical import Json
+from driveflow.formats.label_set import LabelProblem
+
+Key = int | float | str | None
+_SNIFFED_BYTES = 2**20
+
+
+class CocoImage(msgspec.Struct):
+    """One entry of `images`; hints that tools spell in many types stay as they are."""
+
+    id: Key = None
+    file_name: str = ""
+    width: float | None = None
+    height: float | None = None
+    video_id: Key = None
+    frame_id: Any = None
+    frame_index: Any = None
+    drive: Any = None
+    camera: Any = None
+    captured_ns: Any = None
+    attributes: Any = None
+    annotated_classes: list[str] | None = None
+
+
+class CocoAnnotation(msgspec.Struct):
+    """One entry of `annotations`."""
+
+    id: Key = None
+    image_id: Key = None
+    category_id: Key = None
+    bbox: list[float] | None = None
+    iscrowd: Any = None
+    ignore: Any = None
+    track_id: Any = None
+    score: Any = None
+    attributes: Any = None
+    box_id: str | None = None
+
+
+class CocoCategory(msgspec.Struct):
+    """One entry of `categories`."""
+
+    id: Key
+    name: str
+
+
+class CocoVideo(msgspec.Struct):
+    """One entry of `videos`."""
+
+    id: Key
+    name: Any = None
+
+
+class CocoDocument(msgspec.Struct):
+    """A whole COCO file; `annotations` is None where the file has no such list."""
+
+    images: list[CocoImage]
+    annotations: list[CocoAnnotation] | None = None
+    categories: list[CocoCategory] = []
+    videos: list[CocoVideo] = []
+
+
+class _Heads(msgspec.Struct):
+    images: msgspec.Raw = msgspec.Raw()
+    annotations: msgspec.Raw = msgspec.Raw()
+    categories: msgspec.Raw = msgspec.Raw()
+
+
+@dataclass(frozen=True, slots=True)
+class DecodedCoco:
+    """A document and what of it could not be used; no document where the file is no JSON."""
+
+    document: CocoDocument | None
+    problems: tuple[LabelProblem, ...] = ()
+
+
+def key_text(key: Key) -> str:
+    """Return an id as text: 7, 7.0 and "7" are one id, as files of one data set mix them."""
+    if isinstance(key, float) and key.is_integer():
+        return str(int(key))
+    return "" if key is None else str(key).strip()
+
+
+def looks_like_coco(data: bytes) -> bool:
+    """Tell by its keys whether `data` is a COCO file, even one that is cut short."""
+    try:
+        heads = msgspec.json.decode(data, type=_Heads)
+    except (msgspec.DecodeError, RecursionError):
+        start = data[:_SNIFFED_BYTES]
+        return _names(start, b"images") and any(_names(start, key) for key in (b"annotations", b"categories"))
+    lists = [bytes(part).lstrip().startswith(b"[") for part in (heads.images, heads.annotations, heads.categories)]
+    return lists[0] and (lists[1] or lists[2])
+
+
+def decode_coco(path: str, data: bytes) -> DecodedCoco:
+    """Return the document in `data`: all at once where it is clean, entry by entry where it is not."""
+    try:
+        document = msgspec.json.decode(data, type=CocoDocument)
+    except (msgspec.DecodeError, RecursionError):
+        return _decode_patiently(path, data)
+    if any(annotation.bbox is None for annotation in document.annotations or ()):
+        return _decode_patiently(path, data)  # there may be polygons to make the boxes from
+    return DecodedCoco(document)
+
+
+def _names(data: bytes, key: bytes) -> bool:
+    return re.search(rb'"' + key + rb'"\s*:\s*\[', data) is not None
+
+
+def _decode_patiently(path: str, data: bytes) -> DecodedCoco:
+    """Decode with Python's parser, which takes NaN, and turn each bad entry into a problem."""
+    try:
+        value = json.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as error:
+        line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+        return DecodedCoco(None, (LabelProblem(path, "label_syntax", f"no JSON: {error}"[:200], line),))
+    if not isinstance(value, dict):
+        return DecodedCoco(None, (LabelProblem(path, "label_syntax", "no JSON object at the top"),))
+    problems: list[LabelProblem] = []
+    parts = _Parts(path, value, problems)
+    annotations = None
+    if isinstance(value.get("annotations"), list):
+        annotations = list(parts.read("annotations", CocoAnnotation))
+    document = CocoDocument(
+        list(parts.read("images", CocoImage)),
+        annotations,
+        list(parts.read("categories", CocoCategory)),
+        list(parts.read("videos", CocoVideo)),
+    )
+    return DecodedCoco(document, tuple(problems))
+
+
+_Record = TypeVar("_Record", bound=msgspec.Struct)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    """The lists of a document, read one entry at a time."""
+
+    path: str
+    value: Mapping[str, Any]
+    problems: list[LabelProblem]
+
+    def read(self, name: str, kind: type[_Record]) -> Iterator[_Record]:
+        """Yield the entries of the list `name`; what is no `kind` becomes a problem."""
+        entries = self.value.get(name)
+        for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+            try:
+                record = msgspec.convert(_clean(entry), kind, strict=False)
+            except (msgspec.ValidationError, RecursionError) as error:
+                boxes = 1 if kind is CocoAnnotation else 0
+                detail = f"{name}[{number}]: {error}"
+                self.problems.append(LabelProblem(self.path, "label_syntax", detail, None, boxes))
+                continue
+            if isinstance(record, CocoAnnotation) and not record.bbox:
+                record.bbox = _box_of_polygons(entry.get("segmentation"))
+            yield record
+
+
+def _clean(value: Any) -> Any:  # noqa: ANN401 any JSON
+    """Return `value` with text that UTF-8 can hold."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "backslashreplace").decode()
+    if isinstance(value, list):
+        return [_clean(item) for item in value]
+    if isinstance(value, dict):
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    return value
+
+
+def _box_of_polygons(segmentation: object) -> list[float] | None:
+    """Return x, y, width and height around a list of polygons or one flat polygon, None where there is none."""
+    if not isinstance(segmentation, list) or not segmentation:
+        return None
+    polygons = segmentation if isinstance(segmentation[0], list) else [segmentation]
+    values = [float(value) for polygon in polygons for value in _numbers(polygon)]
+    if len(values) < 6 or len(values) % 2:
+        return None
+    left, top = min(values[0::2]), min(values[1::2])
+    return [left, top, max(values[0::2]) - left, max(values[1::2]) - top]
+
+
+def _numbers(polygon: object) -> Iterable[float]:
+    if not isinstance(polygon, list):
+        return ()
+    return (value for value in polygon if isinstance(value, int | float))
+
+
+def plain_json(value: Any) -> Json:  # noqa: ANN401 any JSON
+    """Return `value` with null for numbers that JSON cannot spell."""
+    if isinstance(value, float) and value - value != 0:
+        return None
+    if isinstance(value, list):
+        return [plain_json(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): plain_json(item) for key, item in value.items()}
+    return value  # type: ignore[no-any-return]

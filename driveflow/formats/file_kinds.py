@@ -1,0 +1,40 @@
+"""Tell by its name what a file of a batch may be."""
+
+import re
+from typing import Final, Literal, TypeAlias
+
+FileKind: TypeAlias = Literal["picture", "archive", "text", "side", "unknown"]
+"""`text` may hold labels or metadata, `side` never holds data, `unknown` is to be judged by its content."""
+
+_PICTURES: Final = re.compile(
+    r"\.(jpe?g|jpe|jfif|jif|mpo|a?png|bmp|dib|gif|webp|tiff?|p[pgbn]m|avifs?|hei[cf]|jp2|j2k|jpx|jxl|ico)$"
+)
+_ARCHIVES: Final = re.compile(r"\.(zip|tar|tar\.gz|tgz|tar\.bz2|tbz2|tar\.xz|txz)$")
+_TEXTS: Final = re.compile(r"\.(txt|csv|tsv|jsonl?|ndjson|xml|ya?ml|names|data|md|rst|log|toml|cfg|ini|cache|html?)$")
+_SIDE: Final = re.compile(
+    r"(\.ds_store|thumbs\.db|desktop\.ini|(sha256|md5|check)sums?|\.gitattributes|\.gitignore"
+    r"|(licen[cs]es?|copying|readme|notice|authors|changelog|citation)(\.\w+)?)"
+)
+
+
+def kind_of(path: str) -> FileKind:
+    """Return what the file at `path` ("/" separated) may be.
+
+    >>> [kind_of(p) for p in ("a/b.JPG", "no_extension", "LICENSE", "__MACOSX/._a.jpg", "x.tar.gz", "labels/a.txt")]
+    ['picture', 'unknown', 'side', 'side', 'archive', 'text']
+    """
+    name = path.rpartition("/")[2].lower()
+    if name.startswith("._") or "__MACOSX" in path.split("/")[:-1]:
+        return "side"  # resource forks of macOS bear the names and extensions of real files
+    if _ARCHIVES.search(name):
+        return "archive"
+    if _PICTURES.search(name):
+        return "picture"
+    if _SIDE.fullmatch(name):
+        return "side"
+    return "text" if _TEXTS.search(name) else "unknown"
+
+
+def may_be_picture(path: str) -> bool:
+    """Tell whether the file at `path` has to be looked at by content before it is left out as a picture."""
+    return kind_of(path) in {"picture", "unknown"}

@@ -1,0 +1,141 @@
+"""What a label format says about a batch, in the same two tables for every format."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+
+from driveflow.canonical import Json, canonical_json
+
+LABEL_IMAGES = pa.schema(
+    [
+        ("path", pa.string()),  # of the picture, one of `LabelFiles.paths`; one picture may have several rows
+        ("label_file", pa.string()),  # what speaks of it
+        ("class_list", pa.int32()),  # which of `class_lists` somebody looked for; null: the picture is unlabeled
+        ("width", pa.int32()),  # pixels as the format says, null where it does not
+        ("height", pa.int32()),
+        ("drive", pa.string()),  # the recording as the format names it, empty: it does not say
+        ("sequence", pa.string()),  # a weaker hint: pictures of one value were numbered as frames of something
+        ("camera", pa.string()),
+        ("captured_ns", pa.int64()),
+        ("source_split", pa.string()),  # train, valid, test or empty
+        ("attributes", pa.string()),  # canonical JSON object
+        ("broken", pa.string()),  # why the picture must not be used with these labels; empty: nothing wrong
+    ]
+)
+LABEL_BOXES = pa.schema(
+    [
+        ("path", pa.string()),
+        ("label_file", pa.string()),
+        ("line", pa.int64()),  # null where the format has no lines
+        ("own_id", pa.string()),  # what the format calls the box, empty where it does not
+        ("class_name", pa.string()),  # as the format spells it
+        ("x1", pa.float64()),
+        ("y1", pa.float64()),
+        ("x2", pa.float64()),
+        ("y2", pa.float64()),
+        ("normalised", pa.bool_()),  # coordinates are shares of the picture's sides, not pixels
+        ("ignore", pa.bool_()),
+        ("attributes", pa.string()),
+    ]
+)
+
+
+class LabelFiles(Protocol):
+    """The files of a batch as a reader of labels sees them; members of archives lie under a folder "<archive>!"."""
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Every file, sorted."""
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of one file."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabelProblem:
+    """One thing in the labels that could not be used; `boxes` is how many boxes were lost by it."""
+
+    path: str
+    reason: str  # starts with "label_"
+    detail: str
+    line: int | None = None
+    boxes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSet:
+    """All that label files say: schemas `LABEL_IMAGES` and `LABEL_BOXES`, and what was wrong with them."""
+
+    images: pa.Table
+    boxes: pa.Table
+    class_lists: tuple[tuple[str, ...], ...] = ()
+    problems: tuple[LabelProblem, ...] = ()
+    files: frozenset[str] = frozenset()  # label files and what belongs to them
+    notes: tuple[str, ...] = ()  # sentences for a person
+
+    @property
+    def boxes_read(self) -> int:
+        """How many boxes the files hold, usable or not."""
+        return int(self.boxes.num_rows) + sum(problem.boxes for problem in self.problems)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImageLabels:
+    """One picture as a label format speaks of it; the fields are those of `LABEL_IMAGES`."""
+
+    path: str
+    label_file: str
+    class_list: int | None = None
+    width: int | None = None
+    height: int | None = None
+    drive: str = ""
+    sequence: str = ""
+    camera: str = ""
+    captured_ns: int | None = None
+    source_split: str = ""
+    attributes: Mapping[str, Json] = field(default_factory=dict)
+    broken: str = ""
+
+
+class LabelSetBuilder:
+    """Collects what a reader finds; one reader owns it."""
+
+    def __init__(self) -> None:
+        """Start with nothing."""
+        self.files: set[str] = set()
+        self.notes: list[str] = []
+        self.problems: list[LabelProblem] = []
+        self._images: list[tuple[object, ...]] = []
+        self._boxes: list[pa.Table] = []
+        self._lists: dict[tuple[str, ...], int] = {}
+
+    def class_list(self, names: Iterable[str]) -> int:
+        """Return the number under which the classes `names` are kept."""
+        return self._lists.setdefault(tuple(names), len(self._lists))
+
+    def add_image(self, image: ImageLabels) -> None:
+        """Add one picture."""
+        row = [getattr(image, name) for name in LABEL_IMAGES.names]
+        row[LABEL_IMAGES.names.index("attributes")] = canonical_json(image.attributes)
+        self._images.append(tuple(row))
+
+    def add_boxes(self, boxes: pa.Table) -> None:
+        """Add a table of boxes."""
+        self._boxes.append(boxes.select(LABEL_BOXES.names).cast(LABEL_BOXES))
+
+    def build(self) -> LabelSet:
+        """Return all that was collected."""
+        columns = list(zip(*self._images, strict=True)) or [()] * len(LABEL_IMAGES)
+        images = pa.table([pa.array(column, kind.type) for column, kind in zip(columns, LABEL_IMAGES, strict=True)],
+                          schema=LABEL_IMAGES)  # fmt: skip
+        boxes = pa.concat_tables(self._boxes) if self._boxes else LABEL_BOXES.empty_table()
+        return LabelSet(
+            images, boxes, tuple(self._lists), tuple(self.problems), frozenset(self.files), tuple(self.notes)
+        )
+
+
+def no_labels() -> LabelSet:
+    """Return the label set of a batch without labels."""
+    return LabelSetBuilder().build()

@@ -1,0 +1,133 @@
+"""Read YOLO labels: darknet, classes.txt or data.yaml; boxes, oriented boxes and polygons."""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from driveflow.canonical import canonical_json
+from driveflow.formats.file_kinds import may_be_picture
+from driveflow.formats.label_set import LABEL_BOXES, ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
+from driveflow.formats.path_index import PathIndex, folder_of
+from driveflow.formats.yolo_layout import YoloSet, find_sets
+from driveflow.formats.yolo_lines import YoloNames, YoloText, read_label_text
+
+_NO_NAMES = YoloNames({number: str(number) for number in range(1000)}, "nothing")
+"""Without a list of names the classes are called by their numbers, for the taxonomy to map."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Labels:
+    """Where the labels of a picture are, and the data set that names their classes."""
+
+    picture: str
+    file: str  # empty: the picture is unlabeled
+    of: YoloSet
+
+
+def read_yolo(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: ARG001 the face of every reader
+    """Return what the YOLO labels in `files` say.
+
+    An empty label file is a labeled picture without objects; a picture without a label file is unlabeled. A picture
+    whose labels use a class that the list does not have is `broken`; other bad lines become problems.
+    """
+    index = PathIndex(files.paths)
+    sets = find_sets(files, index) or [YoloSet(_NO_NAMES, "")]
+    builder = LabelSetBuilder()
+    for found in sets:
+        builder.files |= found.files
+        builder.notes += found.notes
+        builder.problems += found.problems
+    rows: list[dict[str, object]] = []
+    lists = {path for found in sets for path in found.files}
+    for path in files.paths:
+        if may_be_picture(path):
+            owner = _owner(sets, path)
+            rows += _read_picture(files, builder, _Labels(path, _label_file(index, lists, owner.root, path), owner))
+    builder.add_boxes(pa.Table.from_pylist(rows, schema=LABEL_BOXES))
+    _note_orphans(files, builder)
+    return builder.build()
+
+
+def _owner(sets: list[YoloSet], picture: str) -> YoloSet:
+    """Return the set that names the picture, else the one whose home is nearest above it."""
+    naming = [found for found in sets if picture in found.splits]
+    above = [found for found in sets if not found.root or picture.startswith(found.root + "/")]
+    return max(naming or above or sets, key=lambda found: len(found.root))
+
+
+def _label_file(index: PathIndex, lists: set[str], root: str, picture: str) -> str:
+    stem = picture.rpartition(".")[0] if "." in picture.rpartition("/")[2] else picture
+    head, images, tail = ("/" + stem).rpartition("/images/")
+    name = stem.rpartition("/")[2]
+    candidates = [f"{head}/labels/{tail}"] if images else []
+    candidates += [stem, f"{folder_of(stem)}/labels/{name}", f"{root}/labels/{name}"]
+    for candidate in candidates:
+        for extension in (".txt", ".TXT"):
+            path = candidate.lstrip("/") + extension
+            if path in index and path not in lists:
+                return path
+    return ""
+
+
+def _read_picture(files: LabelFiles, builder: LabelSetBuilder, labels: _Labels) -> list[dict[str, object]]:
+    split = labels.of.split_of(labels.picture)
+    text = _read_text(files, builder, labels)
+    if text is None:
+        builder.add_image(ImageLabels(path=labels.picture, label_file=labels.file, source_split=split))
+        return []
+    builder.problems += text.problems
+    hopeless = bool(text.problems) and not text.boxes  # something was there: no example of "nothing to see"
+    names = labels.of.names
+    number = None if hopeless else builder.class_list(names.by_number[key] for key in sorted(names.by_number))
+    builder.add_image(
+        ImageLabels(
+            path=labels.picture,
+            label_file=labels.file,
+            class_list=number,
+            source_split=split,
+            broken=text.broken,
+        )
+    )
+    return _rows(labels, text)
+
+
+def _read_text(files: LabelFiles, builder: LabelSetBuilder, labels: _Labels) -> YoloText | None:
+    if not labels.file:
+        return None
+    builder.files.add(labels.file)
+    try:
+        text = files.read(labels.file).decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        detail = f"no UTF-8 text: byte {error.start} cannot be read"
+        builder.problems.append(LabelProblem(labels.file, "label_syntax", detail))
+        return None
+    return read_label_text(labels.file, text, labels.of.names)
+
+
+def _rows(labels: _Labels, text: YoloText) -> list[dict[str, object]]:
+    return [
+        {
+            "path": labels.picture,
+            "label_file": labels.file,
+            "line": box.line,
+            "own_id": "",
+            "class_name": box.class_name,
+            **dict(zip(("x1", "y1", "x2", "y2"), box.corners, strict=True)),
+            "normalised": True,
+            "ignore": False,
+            "attributes": canonical_json(box.attributes),
+        }
+        for box in text.boxes
+    ]
+
+
+def _note_orphans(files: LabelFiles, builder: LabelSetBuilder) -> None:
+    """Report label files that belong to no picture."""
+    homes = {folder_of(path) for path in builder.files if path.lower().endswith(".txt")}
+    for path in files.paths:
+        if not path.lower().endswith(".txt") or path in builder.files or folder_of(path) not in homes:
+            continue
+        if "/labels/" in f"/{path}":
+            builder.files.add(path)
+            lines = sum(1 for line in files.read(path).splitlines() if line.strip())
+            builder.problems.append(LabelProblem(path, "label_missing_picture", "no picture has its name", None, lines))

@@ -1,0 +1,186 @@
+"""Find the YOLO data sets in a batch: what names their classes and which pictures belong to which split."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from driveflow.formats.label_set import LabelFiles, LabelProblem
+from driveflow.formats.path_index import PathIndex, folder_of, plain_path
+from driveflow.formats.source_split import known_split, split_of_folders
+from driveflow.formats.yolo_lines import YoloNames
+
+_MAX_SETTINGS_BYTES = 4 * 2**20
+_SPLIT_KEYS = ("train", "val", "valid", "validation", "test")
+
+
+@dataclass(slots=True)
+class YoloSet:
+    """One data set: its classes, the folder that is its home, and the splits of its pictures (filled as it is read)."""
+
+    names: YoloNames
+    root: str
+    splits: dict[str, set[str]] = field(default_factory=dict)  # picture -> splits that name it
+    files: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+    problems: list[LabelProblem] = field(default_factory=list)
+
+    def split_of(self, picture: str) -> str:
+        """Return the split of `picture`; where several name it, its folder decides, then the first of the file."""
+        named = self.splits.get(picture, set())
+        by_folder = split_of_folders(picture)
+        if by_folder in named or not named:
+            return by_folder
+        return next(split for split in ("train", "valid", "test") if split in named)
+
+
+def settings_of(files: LabelFiles, path: str) -> Mapping[str, Any] | None:
+    """Return the content of a data.yaml, or None where the file is no such thing."""
+    if not path.lower().endswith((".yaml", ".yml")):
+        return None
+    data = files.read(path)
+    if len(data) > _MAX_SETTINGS_BYTES:
+        return None
+    try:
+        settings = yaml.safe_load(data)
+    except (yaml.YAMLError, ValueError):
+        return None
+    named = isinstance(settings, dict) and isinstance(settings.get("names"), list | dict | str)
+    return settings if named and any(key in settings for key in (*_SPLIT_KEYS, "nc", "path")) else None
+
+
+def find_sets(files: LabelFiles, index: PathIndex) -> list[YoloSet]:
+    """Return the data sets of a batch; a data.yaml beats obj.data beats a bare list of names in the same folder."""
+    sets = [_from_yaml(files, index, path, settings)
+            for path in files.paths if (settings := settings_of(files, path))]  # fmt: skip
+    sets += [_from_darknet(files, index, path) for path in files.paths if path.lower().endswith(".data")]
+    taken = {path for found in sets for path in found.files}
+    homes = {found.root for found in sets}
+    for path in files.paths:
+        home = re.sub(r"(^|/)labels$", "", folder_of(path))  # labelling tools put the list beside the labels
+        if is_names_file(path) and path not in taken and home not in homes:
+            sets.append(YoloSet(YoloNames(_names_in(files, path), path), home, files={path}))
+            homes.add(home)
+    return sets
+
+
+def is_names_file(path: str) -> bool:
+    """Tell whether `path` bears the name of a list of class names."""
+    name = path.rpartition("/")[2].lower()
+    return name == "classes.txt" or name.endswith(".names")
+
+
+def _names_in(files: LabelFiles, path: str) -> dict[int, str]:
+    lines = files.read(path).decode("utf-8-sig", "replace").split("\n")
+    while lines and not lines[-1].strip():
+        lines.pop()
+    return {number: line.strip() for number, line in enumerate(lines)}
+
+
+def _from_yaml(files: LabelFiles, index: PathIndex, path: str, settings: Mapping[str, Any]) -> YoloSet:
+    home = folder_of(path)
+    found = YoloSet(YoloNames({}, path), home, files={path})
+    found.names = YoloNames(_yaml_names(files, index, found, settings["names"]), path, _keypoint_values(settings))
+    count = settings.get("nc")
+    if isinstance(count, int) and count != len(found.names.by_number):
+        found.notes.append(f"{path}: nc says {count} classes, names lists {len(found.names.by_number)}.")
+    found.root = _root(index, found, settings.get("path"), home)
+    for key in _SPLIT_KEYS:
+        for entry in _entries(settings.get(key)):
+            _add_split(files, index, found, known_split(key), entry)
+    return found
+
+
+def _yaml_names(files: LabelFiles, index: PathIndex, found: YoloSet, names: Any) -> dict[int, str]:  # noqa: ANN401 YAML
+    if isinstance(names, dict):
+        return {int(key): str(name) for key, name in names.items() if str(key).strip().isdigit()}
+    if isinstance(names, list):
+        return {number: str(name) for number, name in enumerate(names)}
+    matches = index.find([folder_of(found.names.file)], plain_path(str(names)))
+    if len(matches) != 1:
+        found.notes.append(f"{found.names.file}: names: {names!r} leads to no file of this batch.")
+        return {}
+    found.files.add(matches[0])
+    return _names_in(files, matches[0])
+
+
+def _keypoint_values(settings: Mapping[str, Any]) -> int:
+    shape = settings.get("kpt_shape")
+    if isinstance(shape, list) and len(shape) == 2 and all(isinstance(size, int) for size in shape):
+        return int(shape[0] * shape[1])
+    return 0
+
+
+def _root(index: PathIndex, found: YoloSet, stated: object, home: str) -> str:
+    """Return the folder that `path:` means; one that leads nowhere is said and ignored."""
+    text = str(stated or "").strip()
+    if not text:
+        return home
+    root = index.find_folder([home, ""], plain_path(text))
+    if root is not None:
+        return root
+    found.notes.append(f"{found.names.file}: path: {text!r} leads nowhere in this batch and is ignored.")
+    return home
+
+
+def _entries(value: object) -> Iterator[str]:
+    if isinstance(value, str) and value.strip():
+        yield value
+    elif isinstance(value, list):
+        yield from (str(entry) for entry in value if str(entry).strip())
+
+
+def _add_split(files: LabelFiles, index: PathIndex, found: YoloSet, split: str, entry: str) -> None:
+    """Add the pictures of one entry: a folder, or a text file that lists pictures."""
+    path, homes = plain_path(entry), [found.root, folder_of(found.names.file)]
+    if path.lower().endswith(".txt"):
+        lists = index.find(homes, path)
+        if len(lists) == 1:
+            _add_list(files, index, found, split, lists[0])
+            return
+    # exporters write "../train/images" although the folder lies beside the file
+    folder = index.find_folder(homes, path) or index.find_folder(homes, path.replace("../", ""))
+    if folder is None:
+        found.notes.append(f"{found.names.file}: {split}: {entry!r} leads to no file of this batch.")
+        return
+    for picture in index.files_under(folder):
+        found.splits.setdefault(picture, set()).add(split)
+
+
+def _add_list(files: LabelFiles, index: PathIndex, found: YoloSet, split: str, path: str) -> None:
+    found.files.add(path)
+    homes = [found.root, folder_of(path), folder_of(folder_of(path))]
+    for number, line in enumerate(files.read(path).decode("utf-8-sig", "replace").splitlines(), start=1):
+        if not line.strip():
+            continue
+        matches = index.find(homes, plain_path(line))
+        if len(matches) == 1:
+            found.splits.setdefault(matches[0], set()).add(split)
+        else:
+            detail = f"{line.strip()!r} is {'no file' if not matches else f'{len(matches)} files'} of this batch"
+            found.problems.append(LabelProblem(path, "label_missing_picture", detail, number))
+
+
+def _from_darknet(files: LabelFiles, index: PathIndex, path: str) -> YoloSet:
+    settings = dict(_assignments(files.read(path).decode("utf-8-sig", "replace").splitlines()))
+    home = folder_of(path)
+    found = YoloSet(YoloNames({}, path), home, files={path})
+    lists = index.find([home, ""], plain_path(settings.get("names", "obj.names")))
+    if len(lists) == 1:
+        found.names = YoloNames(_names_in(files, lists[0]), lists[0])
+        found.files.add(lists[0])
+    else:
+        found.notes.append(f"{path}: names = {settings.get('names')!r} leads to no file of this batch.")
+    for key in _SPLIT_KEYS:
+        if key in settings:
+            _add_split(files, index, found, known_split(key), settings[key])
+    return found
+
+
+def _assignments(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        key, sign, value = line.partition("=")
+        if sign:
+            yield key.strip().lower(), value.strip()

@@ -1,0 +1,126 @@
+"""Read the text of one YOLO label file."""
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from driveflow.canonical import Json
+from driveflow.formats.label_set import LabelProblem
+
+_SLACK = 0.05  # rounding and augmentation push values this far over the edge; they are clipped
+
+
+@dataclass(frozen=True, slots=True)
+class YoloBox:
+    """One line: corners as shares of the picture's sides."""
+
+    line: int
+    class_name: str
+    corners: tuple[float, float, float, float]
+    attributes: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class YoloText:
+    """A whole label file; `broken` says why its picture must not be used, empty where nothing is wrong."""
+
+    boxes: tuple[YoloBox, ...]
+    problems: tuple[LabelProblem, ...]
+    broken: str
+
+
+@dataclass(frozen=True, slots=True)
+class YoloNames:
+    """The classes by number, the file that lists them, and the values after the box of a keypoint data set."""
+
+    by_number: Mapping[int, str]
+    file: str
+    keypoint_values: int = 0
+
+    def describe(self) -> str:
+        """Say which numbers there are."""
+        numbers = sorted(self.by_number)
+        ids = f"ids {numbers[0]} to {numbers[-1]}" if numbers else "no ids"
+        return f"{self.file} lists {len(numbers)} classes ({ids})"
+
+
+class _LineError(ValueError):
+    """A line that cannot be used; `args` are the reason code and the detail."""
+
+
+def read_label_text(path: str, text: str, names: YoloNames) -> YoloText:
+    """Return the boxes of the label file at `path`; lines that cannot be used become problems with their number."""
+    boxes: list[YoloBox] = []
+    problems: list[LabelProblem] = []
+    for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
+        fields = line.split()
+        if not fields:
+            continue
+        try:
+            boxes.append(_read_line(number, fields, names))
+        except _LineError as error:
+            reason, detail = error.args
+            problems.append(LabelProblem(path, reason, detail, number, boxes=1))
+    unknown = [problem for problem in problems if problem.reason == "label_class_out_of_range"]
+    broken = f"{path}:{unknown[0].line}: {unknown[0].detail}" if unknown else ""
+    return YoloText(tuple(boxes), tuple(problems), broken)
+
+
+def _read_line(number: int, fields: list[str], names: YoloNames) -> YoloBox:
+    class_name = _class_of(fields[0], names)
+    values = [_number(text) for text in fields[1:]]
+    corners, attributes = _corners(values, names.keypoint_values)
+    if not corners[0] < corners[2] or not corners[1] < corners[3]:
+        raise _LineError("label_bad_box", "the box has no area")
+    return YoloBox(number, class_name, corners, attributes)
+
+
+def _class_of(text: str, names: YoloNames) -> str:
+    value = _number(text)
+    if value != int(value):
+        raise _LineError("label_syntax", f"class id {text!r} is no whole number")
+    if int(value) not in names.by_number:
+        raise _LineError("label_class_out_of_range", f"class id {int(value)}, but {names.describe()}")
+    return names.by_number[int(value)]
+
+
+def _number(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise _LineError("label_syntax", f"{text[:40]!r} is no number") from None
+    if not math.isfinite(value):
+        raise _LineError("label_bad_box", f"{text!r} is no finite number")
+    return value
+
+
+def _corners(values: list[float], keypoint_values: int) -> tuple[tuple[float, float, float, float], dict[str, Json]]:
+    count = len(values)
+    if keypoint_values and count == 4 + keypoint_values:
+        return _from_centre(values[:4]), {}
+    if count == 4:
+        return _from_centre(values), {}
+    if count == 5:
+        return _from_centre(values[:4]), {"confidence": values[4]}
+    if count >= 6 and count % 2 == 0:
+        shares = _clip(values)
+        horizontal, vertical = shares[0::2], shares[1::2]
+        return (min(horizontal), min(vertical), max(horizontal), max(vertical)), {"shape": "polygon"}
+    raise _LineError(
+        "label_syntax", f"{count + 1} fields; a box has 5 (or 6 with a confidence), a polygon 7, 9, 11 ..."
+    )
+
+
+def _from_centre(values: list[float]) -> tuple[float, float, float, float]:
+    if values[2] <= 0 or values[3] <= 0:
+        raise _LineError("label_bad_box", f"width {values[2]:g} and height {values[3]:g}: the box has no area")
+    x, y, width, height = _clip(values)
+    return (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
+
+
+def _clip(values: list[float]) -> list[float]:
+    far = next((value for value in values if not -_SLACK <= value <= 1 + _SLACK), None)
+    if far is not None:
+        raise _LineError("label_not_normalised", f"{far:g} is no share of the picture's side: 0 to 1")
+    return [min(max(value, 0.0), 1.0) for value in values]
