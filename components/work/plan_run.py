@@ -39,7 +39,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
             "base_snapshot": world.base_snapshot,
             **{f"{name}_settings": canonical_json(value) for name, value in _sections(flow, world).items()},
         },
-        counts={"batches": len(world.batches), "files": world.files, "returns": len(world.returns)},
+        counts={"batches": len(world.batches), "files": world.files, "returns": world.returns},
         pages={"summary": _page(flow, world, due)},
     )
 
@@ -77,7 +77,7 @@ def _sections(flow: "Flow", world: "World") -> dict[str, Json]:
         "filter": {"filters": plain["filters"], "corner_cases": corner_cases},
         "corner_case": {"corner_cases": corner_cases, "labeling": plain["labeling"], "champion": world.champion_uri},
         "hand_off": {"labeling": plain["labeling"], "flow": flow.name, "purpose": "train"},
-        "collect": {"campaigns": list(world.campaigns), "returns": world.returns, "classes": classes},
+        "collect": {"campaigns": list(world.campaigns), "returns": world.returns_listing, "classes": classes},
         "training_set": {"leak_max_bits": flow.validation.leak_max_bits},
         "train": {"training": plain["training"]},
         "validate": {"validation": plain["validation"], "gate": plain["gate"], "champion": world.champion_uri},
@@ -86,9 +86,8 @@ def _sections(flow: "Flow", world: "World") -> dict[str, Json]:
 
 
 def _page(flow: "Flow", world: "World", due: "Due") -> str:
-    rows = [
-        ("champion", world.champion_uri.rpartition("/")[2][:12] or "none yet"),
-        ("labels returned", len(world.returns)),
-    ]
+    champion = world.champion_uri.rpartition("/")[2][:12] or "none yet"
+    rows: list[tuple[str, object]] = [("champion", champion), ("label files returned", world.returns)]
     rows += [(f"batch {batch['section']['name']}", f"{batch['files']} files") for batch in world.batches]
-    return f"# Plan of {flow.name}\n\n**{'Due' if due.due else 'Not due'}**: {due.why}\n\n{markdown_table(('what', 'is'), rows)}"
+    verdict = "Due" if due.due else "Not due"
+    return f"# Plan of {flow.name}\n\n**{verdict}**: {due.why}\n\n{markdown_table(('what', 'is'), rows)}"

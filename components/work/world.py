@@ -3,14 +3,13 @@
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from components.work.settings import write_section
 from driveflow.canonical import canonical_json
 from driveflow.errors import NotFoundError
 from driveflow.flow.sections import BatchSection, Flow
 from driveflow.reuse import put_object
 from driveflow.steps import StepContext
 from driveflow.storage.objects import join, local_path, to_uri
-
-from components.work.settings import write_section
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,24 +19,28 @@ class World:
     batches: list[dict[str, Any]]
     files: int
     campaigns: tuple[str, ...]
-    returns: list[dict[str, Any]]
+    returns: int
+    returns_listing: str
     base_snapshot: str
     champion_uri: str
 
 
 def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> World:
     """Return the world as it is now; batches are listed only where `pipeline` imports them."""
-    from labeling.collect import list_returns
     from registry.registry import Registry
+
+    from labeling.collect import list_returns
 
     batches = [] if pipeline == "retrain" else [_batch(context, section, data_root) for section in flow.batches]
     campaigns = tuple(sorted(row.campaign_id for row in context.ledger.campaigns(flow=flow.name)))
     champion = Registry(context.ledger, context.place.store).champion(flow.registry.model or flow.name)
+    returned = [asdict(found) for found in list_returns(context.place.store, campaigns)]
     return World(
         batches=batches,
         files=sum(batch["files"] for batch in batches),
         campaigns=campaigns,
-        returns=[asdict(found) for found in list_returns(context.place.store, campaigns)],
+        returns=len(returned),
+        returns_listing=put_object(context.place.store, canonical_json(returned).encode(), ".json"),
         base_snapshot=_base_snapshot(context, flow) if pipeline == "retrain" else "",
         champion_uri=champion.model_uri if champion else "",
     )

@@ -1,0 +1,55 @@
+"""Write the picked frames as a labeling campaign."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from components.work.pages import counts_page
+from driveflow.steps import StepContext, StepResult, StepSpec, Value
+
+SPEC = StepSpec("hand_off_frames", ("labeling",), touches_world=True, ends=("curate",))
+
+
+def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
+    """Hand the selected frames off, and remember the campaign in the ledger."""
+    from components.work.settings import read_section
+    from components.work.table_objects import read_table
+    from driveflow.flow.sections import LabelingSection
+    from driveflow.images.pixels import open_pixels
+    from driveflow.ledger.rows import CampaignRow
+    from driveflow.snapshots import open_snapshot
+    from labeling.hand_off import HandOffRequest, hand_off
+
+    settings: Any = context.settings
+    snapshot = open_snapshot(str(inputs["snapshot"]))
+    predictions = str(inputs["predictions"])
+    request = HandOffRequest(
+        tables=snapshot.tables(),
+        selection=read_table(str(inputs["selection"])),
+        classes=snapshot.classes,
+        pixels=open_pixels(snapshot, context.place),
+        prelabels=read_table(predictions) if predictions else None,
+        labeling=read_section(LabelingSection, settings["labeling"]),
+        purpose=settings["purpose"],
+        store=context.place.store,
+    )
+    handed_off = hand_off(request, context.progress)
+    campaign = handed_off.campaign
+    if campaign is not None:
+        context.ledger.record_campaign(
+            CampaignRow(
+                campaign_id=campaign.campaign_id,
+                flow=settings["flow"],
+                run_id=context.run_id,
+                uri=campaign.uri,
+                purpose=campaign.purpose,
+                frames=len(campaign.frames),
+                classes=campaign.classes,
+            )
+        )
+    uri = campaign.uri if campaign else ""
+    where = f"The campaign lies at {uri}\n" if uri else "Nothing was left to label.\n"
+    return StepResult(
+        outputs={"campaign": uri},
+        counts=handed_off.counts,
+        pages={"summary": counts_page("Hand-off", handed_off.counts, where)},
+    )
