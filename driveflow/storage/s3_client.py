@@ -73,12 +73,13 @@ def explained(verb: str, uri: str) -> Iterator[None]:
     """Turn what the client raises into our errors; a retry catches TransientError."""
     from botocore.exceptions import BotoCoreError, ClientError, HTTPClientError
     from botocore.exceptions import ConnectionError as BotoConnectionError
+    from urllib3.exceptions import HTTPError as BodyError  # botocore lets it through while a body is read
 
     try:
         yield
     except ClientError as error:
         raise _meaning(error, verb, uri) from error
-    except (HTTPClientError, BotoConnectionError, OSError) as error:  # IncompleteReadError is an HTTPClientError
+    except (HTTPClientError, BotoConnectionError, BodyError, OSError) as error:
         raise TransientError(f"Cannot {verb} {uri}: {type(error).__name__}: {error}") from error
     except BotoCoreError as error:
         raise StorageError(

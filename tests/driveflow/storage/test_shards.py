@@ -1,0 +1,60 @@
+from pathlib import Path
+
+from driveflow.canonical import digest_bytes
+from driveflow.images.pixels import PixelReader
+from driveflow.storage.objects import list_objects
+from driveflow.storage.shards import Blob, pack_shards
+from driveflow.tables import LOCATIONS
+
+
+def _blobs(count: int) -> list[Blob]:
+    datas = [f"frame {number}".encode() * 10 for number in range(count)]
+    return [Blob(digest_bytes(data), data) for data in datas]
+
+
+def test_every_blob_is_read_back_from_its_slice(tmp_path: Path):
+    blobs = _blobs(20)
+
+    locations = pack_shards(tmp_path.as_uri(), blobs, shard_bytes=300)
+
+    assert locations.schema == LOCATIONS
+    reader = PixelReader(locations)
+    assert [reader.read(blob.frame_id) for blob in blobs] == [blob.data for blob in blobs]
+
+
+def test_shards_are_bounded_and_named_by_their_digest(tmp_path: Path):
+    pack_shards(tmp_path.as_uri(), _blobs(20), shard_bytes=300)
+
+    shards = list((tmp_path / "shards").iterdir())
+    assert len(shards) == 6
+    assert all(shard.stat().st_size <= 300 for shard in shards)
+    assert all(shard.name == f"{digest_bytes(shard.read_bytes())}.bin" for shard in shards)
+
+
+def test_a_blob_larger_than_a_shard_has_one_of_its_own(tmp_path: Path):
+    blobs = [*_blobs(1), Blob(digest_bytes(b"x" * 500), b"x" * 500), *_blobs(2)[1:]]
+
+    locations = pack_shards(tmp_path.as_uri(), blobs, shard_bytes=300)
+
+    assert len(set(locations["uri"].to_pylist())) == 3
+
+
+def test_packing_twice_changes_nothing(tmp_path: Path):
+    first = pack_shards(tmp_path.as_uri(), _blobs(20), shard_bytes=300)
+    before = [(info.path, info.version) for info in list_objects(tmp_path.as_uri())]
+
+    again = pack_shards(tmp_path.as_uri(), _blobs(20), shard_bytes=300)
+
+    assert again == first
+    assert [(info.path, info.version) for info in list_objects(tmp_path.as_uri())] == before
+
+
+def test_a_frame_that_comes_twice_is_packed_once(tmp_path: Path):
+    locations = pack_shards(tmp_path.as_uri(), _blobs(2) * 2)
+
+    assert locations.num_rows == 2
+
+
+def test_nothing_makes_no_shard(tmp_path: Path):
+    assert pack_shards(tmp_path.as_uri(), []).num_rows == 0
+    assert not (tmp_path / "shards").exists()
