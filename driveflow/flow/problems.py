@@ -194,7 +194,7 @@ def _expected(kind: type, fault: Fault) -> str:
         return "at least one entry" if fault.kind == "too_short" else "some text"
     for name, words in _BOUNDS.items():
         if name in fault.limits:
-            return words.format(fault.limits[name])
+            return words.format(f"{fault.limits[name]:g}")
     base = next((words for prefix, words in _KINDS.items() if fault.kind.startswith(prefix)), "")
     keys = _keys(wanted)
     return f"a section of the keys {', '.join(keys)}" if keys else base or f"another value ({fault.kind})"

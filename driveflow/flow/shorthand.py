@@ -34,12 +34,12 @@ def _lift_classes(root: Node) -> list[Problem]:
 
 
 def _expand_batches(batches: Node) -> None:
-    if isinstance(batches.value, str):
+    if _text(batches):
         batches.value = [Node(batches.value, batches.line, batches.text)]
     if not isinstance(batches.value, list):
         return
     for entry in batches.value:
-        if isinstance(entry.value, str):
+        if _text(entry):
             entry.value = {"path": Node(entry.value, entry.line, entry.text)}
     taken = Counter(_word(entry, "name") for entry in batches.value)
     for entry in batches.value:
@@ -61,4 +61,11 @@ def _derive_name(entry: Node, taken: Counter[str]) -> None:
 
 def _word(entry: Node, key: str) -> str:
     node = entry.value.get(key) if isinstance(entry.value, dict) else None
-    return node.value if node and isinstance(node.value, str) else ""
+    return _text(node) if node else ""
+
+
+def _text(node: Node) -> str:
+    """Return a scalar as it was written: the folder 0012 is no number; empty for anything else."""
+    if isinstance(node.value, str):
+        return node.value
+    return node.text or "" if isinstance(node.value, int | float) else ""

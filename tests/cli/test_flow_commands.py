@@ -1,0 +1,52 @@
+import json
+
+import pytest
+
+from cli.main import main
+
+
+def call(*arguments: object) -> int:
+    with pytest.raises(SystemExit) as left:
+        main([str(argument) for argument in arguments])
+    return int(left.value.code or 0)
+
+
+def test_init_then_check_is_good(tmp_path, capsys):
+    assert call("init", tmp_path / "roads") == 0
+    assert f"Next: driveflow check {tmp_path}/roads/flow.yaml" in capsys.readouterr().out
+    assert call("check", tmp_path / "roads" / "flow.yaml") == 0
+    out = capsys.readouterr().out
+    assert 'cron: "0 2 * * 1"' in out
+    assert f"batch_a: {tmp_path.as_uri()}/roads/data/batch_a" in out
+
+
+def test_init_twice_fails_and_says_how(tmp_path, capsys):
+    call("init", tmp_path)
+
+    assert call("init", tmp_path) == 1
+    assert "would be overwritten; --force does it" in capsys.readouterr().err
+    assert call("init", tmp_path, "--force") == 0
+
+
+def test_check_as_json_has_the_plan_and_where_batches_are(tmp_path, capsys):
+    call("init", tmp_path)
+    capsys.readouterr()
+
+    assert call("check", tmp_path / "flow.yaml", "--profile", "kfp", "-o", "json") == 0
+    plan = json.loads(capsys.readouterr().out)
+    assert plan["flow"]["holdout"]["fraction"] == 0.2
+    assert plan["batches"] == {"batch_a": "s3://recordings/data/batch_a"}
+    assert "holdout.fraction" in plan["defaults"]
+
+
+def test_a_typo_is_one_line_and_exit_2(tmp_path, capsys):
+    flow = tmp_path / "flow.yaml"
+    flow.write_text("name: a\nclasses: [car]\nbacthes: [x]\nbatches: [y]\n")
+
+    assert call("check", flow) == 2
+    assert capsys.readouterr().err == f'driveflow: {flow}:3: bacthes: unknown key "bacthes", did you mean "batches"?\n'
+
+
+def test_a_missing_flow_is_one_line_and_exit_3(tmp_path, capsys):
+    assert call("check", tmp_path / "flow.yaml") == 3
+    assert capsys.readouterr().err == f"driveflow: There is no file '{tmp_path}/flow.yaml'.\n"

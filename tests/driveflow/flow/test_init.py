@@ -1,0 +1,83 @@
+import re
+from dataclasses import asdict
+
+import pytest
+
+from driveflow.errors import InvalidInputError, UsageError
+from driveflow.flow.build import build
+from driveflow.flow.document import find, parse_document
+from driveflow.flow.init import new_texts, write_new_flow
+from driveflow.flow.load import load_flow, load_flow_text
+from driveflow.flow.profile import Profile, check_profile, load_profile
+
+
+def with_options(text: str) -> str:
+    """Take the "#" away from every option, as a person would."""
+    return re.sub(r"^#(?! )|^#(?=  )", "", text, flags=re.MULTILINE)
+
+
+def keys(value: object, path: str = "") -> set[str]:
+    if isinstance(value, dict):
+        return {path} | {key for name, item in value.items() for key in keys(item, f"{path}.{name}")}
+    if isinstance(value, list | tuple) and value:
+        return {key for item in value for key in keys(item, f"{path}[]")}
+    return {path}
+
+
+def test_a_new_flow_and_its_profiles_are_good(tmp_path):
+    paths = write_new_flow(tmp_path / "City Roads")
+
+    flow = load_flow(paths[0])
+
+    assert flow.name == "city-roads"
+    for name in ("local", "kfp"):
+        check_profile(flow, load_profile(name, paths[0].parent))
+
+
+def test_every_option_of_the_new_flow_is_there_and_none_is_invented():
+    text = with_options(new_texts("roads")["flow.yaml"])
+
+    flow = load_flow_text(text, "flow.yaml")
+    root = parse_document(text, "flow.yaml")
+
+    stated = {path for path in keys(asdict(flow)) if "[]" not in path and ".aliases." not in path}
+    missing = {path for path in stated if find(root, tuple(path.strip(".").split("."))) is None}
+    assert missing <= {"", ".taxonomy", ".taxonomy.classes"}  # stated in the short form
+    assert len(flow.batches) == 2
+
+
+def test_the_options_shown_are_the_defaults():
+    examples = {"taxonomy", "batches", "corner_cases", "validation", "gate"}
+    texts = new_texts("roads")["flow.yaml"]
+
+    shown, plain = asdict(load_flow_text(with_options(texts), "f")), asdict(load_flow_text(texts, "f"))
+
+    assert {name for name in shown if shown[name] != plain[name]} == examples
+
+
+@pytest.mark.parametrize("name", ["local", "kfp"])
+def test_every_option_of_a_new_profile_is_known(name):
+    text = with_options(new_texts("roads")[f"profiles/{name}.yaml"])
+
+    assert build(Profile, parse_document(text, "p"), "p").profile == name
+
+
+def test_nothing_is_overwritten_unless_forced(tmp_path):
+    write_new_flow(tmp_path)
+    (tmp_path / "profiles" / "kfp.yaml").unlink()
+    (tmp_path / "flow.yaml").write_text("mine")
+
+    with pytest.raises(InvalidInputError, match=r"flow\.yaml, .*local\.yaml would be overwritten; --force"):
+        write_new_flow(tmp_path)
+
+    assert (tmp_path / "flow.yaml").read_text() == "mine"
+    assert not (tmp_path / "profiles" / "kfp.yaml").exists()
+    write_new_flow(tmp_path, force=True)
+    assert load_flow(tmp_path / "flow.yaml")
+
+
+def test_a_file_in_the_way_is_named(tmp_path):
+    (tmp_path / "x").write_text("")
+
+    with pytest.raises(UsageError, match="x' is no folder"):
+        write_new_flow(tmp_path / "x")
