@@ -1,0 +1,1 @@
+"""Measure a detector against the truth of a hold-out."""

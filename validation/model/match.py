@@ -1,0 +1,147 @@
+"""The one matching of detections to truth that every number, picture and resample is made from."""
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from validation.model.scene import Bools, Detected, Floats, Ints, Truth
+
+THRESHOLDS: Floats = np.linspace(0.5, 0.95, 10)
+NONE = -1
+_PAIRS_AT_ONCE = 4_000_000  # bounds memory: about 100 bytes a pair
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Per threshold and detection: the row of the truth it was given, or NONE; `void` where that is an ignore region.
+
+    The rule is COCO's: detections of a class in a frame choose in order of falling score; each takes the free object
+    it overlaps most, if by at least the threshold; where none is free, an ignore region, which may be taken any number
+    of times, by the share of the detection inside it. A better pair can be stolen by a higher score: that is the rule,
+    because a user sees the higher score first.
+    """
+
+    thresholds: Floats
+    truth: NDArray[np.int32]  # thresholds x detections
+    void: Bools  # thresholds x detections
+
+    def right(self) -> Bools:
+        """Return where a detection found an object."""
+        found: Bools = (self.truth != NONE) & ~self.void
+        return found
+
+    def wrong(self) -> Bools:
+        """Return where a detection found nothing."""
+        nothing: Bools = self.truth == NONE
+        return nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Detections and truths of one place that overlap, sorted by detection; rows index the two tables."""
+
+    place: Ints
+    detection: Ints
+    truth: Ints
+    overlap: Floats
+
+
+def match(detected: Detected, truth: Truth, thresholds: Floats = THRESHOLDS) -> Matches:
+    """Return which detection found which object, within each class of each frame."""
+    frames = 1 + max(int(detected.frame.max(initial=0)), int(truth.frame.max(initial=0)))
+    place_of_detection = detected.label * frames + detected.frame
+    place_of_truth = truth.label * frames + truth.frame
+    pairs = overlapping_pairs(detected, truth, (place_of_detection, place_of_truth), float(thresholds.min()))
+    return choose(pairs, truth.ignore, len(detected.frame), thresholds)
+
+
+def overlapping_pairs(detected: Detected, truth: Truth, places: tuple[Ints, Ints], least: float) -> Pairs:
+    """Return the pairs of one place whose overlap is at least `least`; both place columns must be sorted."""
+    start = np.searchsorted(places[1], places[0], "left")
+    count = np.searchsorted(places[1], places[0], "right") - start
+    ends = np.cumsum(count)
+    parts = []
+    for first, last in _chunks(ends):
+        rows = np.repeat(np.arange(first, last), count[first:last])
+        before = ends[first] - count[first]
+        within = np.arange(len(rows)) - np.repeat(ends[first:last] - count[first:last] - before, count[first:last])
+        others = start[rows] + within
+        overlap = _overlap(detected.corners[rows], truth.corners[others], truth.ignore[others])
+        kept = overlap >= min(least, 1 - 1e-10)
+        parts.append(Pairs(places[0][rows[kept]], rows[kept], others[kept], overlap[kept]))
+    return Pairs(
+        _concatenate([part.place for part in parts]),
+        _concatenate([part.detection for part in parts]),
+        _concatenate([part.truth for part in parts]),
+        np.concatenate([np.zeros(0), *(part.overlap for part in parts)]),
+    )
+
+
+def choose(pairs: Pairs, ignore: Bools, detections: int, thresholds: Floats) -> Matches:
+    """Let detections choose among their pairs, row by row: rows of one place must be in order of falling score.
+
+    All places choose at the same time: round r is the turn of each place's r-th detection that overlaps anything.
+    """
+    found = np.full((len(thresholds), detections), NONE, np.int32)
+    taken = np.zeros((len(thresholds), len(ignore)), bool)
+    # Within a detection the wanted pair is the last valid one: objects after regions, then by overlap, then by row.
+    order = np.lexsort((pairs.truth, pairs.overlap, ~ignore[pairs.truth], pairs.detection))
+    detection, truth, overlap = pairs.detection[order], pairs.truth[order], pairs.overlap[order]
+    turn = _turns(detection, pairs.place[order])
+    by_turn = np.argsort(turn, kind="stable")
+    bounds = np.searchsorted(turn[by_turn], np.arange(int(turn.max(initial=-1)) + 2))
+    limits = np.minimum(thresholds, 1 - 1e-10)[:, None]
+    for first, last in pairwise(bounds):
+        rows = by_turn[first:last]
+        heads = np.flatnonzero(np.diff(detection[rows], prepend=-1))
+        free = ~taken[:, truth[rows]] | ignore[truth[rows]]
+        valid = (overlap[rows] >= limits) & free
+        best = np.maximum.reduceat(np.where(valid, np.arange(len(rows)), NONE), heads, axis=1)
+        which, at = np.nonzero(best != NONE)
+        chosen = truth[rows][best[which, at]]
+        found[which, detection[rows][heads][at]] = chosen
+        taken[which, chosen] = True
+    void = np.zeros(found.shape, bool)
+    hit = found != NONE
+    void[hit] = ignore[found[hit]]
+    return Matches(thresholds, found, void)
+
+
+def overlap_of(first: Floats, second: Floats) -> Floats:
+    """Return the intersection over union of boxes given as corners, row by row."""
+    return _overlap(first, second, np.zeros(len(first), bool))
+
+
+def _overlap(detection: Floats, truth: Floats, region: Bools) -> Floats:
+    """Return IoU, or for regions the share of the detection inside; in COCO's own order of operations."""
+    size_d, size_t = detection[:, 2:] - detection[:, :2], truth[:, 2:] - truth[:, :2]
+    inner_end = np.minimum(detection[:, :2] + size_d, truth[:, :2] + size_t)
+    inner = np.maximum(inner_end - np.maximum(detection[:, :2], truth[:, :2]), 0.0)
+    both, area_d, area_t = inner.prod(axis=1), size_d.prod(axis=1), size_t.prod(axis=1)
+    whole = np.where(region, area_d, area_d + area_t - both)
+    shares: Floats = np.divide(both, whole, out=np.zeros_like(both), where=whole > 0)
+    return shares
+
+
+def _concatenate(parts: list[Ints]) -> Ints:
+    return np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+def _chunks(ends: Ints) -> list[tuple[int, int]]:
+    """Return row ranges of about _PAIRS_AT_ONCE pairs each; `ends` counts pairs up to and with each row."""
+    total = int(ends[-1]) if len(ends) else 0
+    cuts = np.searchsorted(ends, np.arange(0, total, _PAIRS_AT_ONCE)[1:], "left")
+    bounds = np.unique(np.concatenate([[0], cuts, [len(ends)]]))
+    return [(int(first), int(last)) for first, last in pairwise(bounds)]
+
+
+def _turns(detection: Ints, place: Ints) -> Ints:
+    """Return, per pair, how many detections of the same place come before; pairs are sorted by detection."""
+    if not len(detection):
+        return np.zeros(0, np.int64)
+    number = np.cumsum(np.diff(detection, prepend=-1) != 0) - 1
+    new_place = np.diff(place, prepend=-1) != 0
+    turns: Ints = number - np.maximum.accumulate(np.where(new_place, number, 0))
+    return turns

@@ -1,0 +1,185 @@
+"""How sure a number is: metrics over resampled drive groups, from matches that were computed once."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from driveflow.flow.sections import Metric
+from validation.model.curves import average_precision
+from validation.model.match import Matches
+from validation.model.scene import COCO_DETECTION_LIMIT, Bools, Floats, Ints, Scene
+
+RESAMPLES = 1_000
+LEVEL = 0.95
+_CELLS_AT_ONCE = 2_000_000  # weights of one chunk; bounds memory to some 100 MB
+_IOU50, _IOU75 = 0, 5
+
+Side: TypeAlias = Literal["challenger", "champion"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A basic bootstrap interval: what the number would be, had other drives been recorded, 95 times of 100."""
+
+    low: float
+    high: float
+    drive_groups: int
+    resamples: int
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """A metric as it is and over resamples, per class: rows are resamples, columns classes, NaN without an object."""
+
+    point: Floats
+    resampled: Floats
+    drive_groups: int
+
+    def overall(self) -> tuple[float, Floats]:
+        """Return the mean over classes that have an object, as it is and per resample."""
+        return float(_mean_of_found(self.point[None, :])[0]), _mean_of_found(self.resampled)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Challenger minus champion, with its interval and all resampled differences."""
+
+    value: float
+    interval: Interval | None
+    resampled: Floats
+
+    def chance_of_not_worse(self, margin: float) -> float:
+        """Return the one-sided p-value of "worse by no more than `margin`": small where worse is proven."""
+        if self.interval is None:
+            return 1.0
+        below = int((2 * self.value - self.resampled >= -margin).sum())
+        return (1 + below) / (1 + len(self.resampled))
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What resampling needs of one model on one scene."""
+
+    scene: Scene
+    matches: Matches
+
+
+def sample_metric(scored: Scored, metric: Metric, frames: Ints, seed: int = 0, resamples: int = RESAMPLES) -> Samples:
+    """Return `metric` on `frames`, and on `resamples` draws of their drive groups with replacement.
+
+    The draws depend on the groups, `seed` and `resamples` only, so two models on one hold-out see the same draws.
+    """
+    scene = scored.scene
+    groups, group_of_frame = _groups(scene, frames)
+    parts = [_class_part(scored, metric, label, group_of_frame) for label in range(len(scene.classes))]
+    point = np.array([part(np.ones((1, len(groups))))[0] for part in parts])
+    widest = max((part.columns for part in parts), default=0)
+    rows = [
+        np.column_stack([part(weight) for part in parts])
+        for weight in _draws(len(groups), seed, resamples, max(widest, len(groups), 1))
+    ]
+    return Samples(point, np.concatenate(rows) if rows else np.zeros((0, len(parts))), len(groups))
+
+
+def interval_of(point: float, resampled: Floats, drive_groups: int) -> Interval | None:
+    """Return the basic interval: percentile intervals of AP lean upward, because repeats help it. None: no number."""
+    found = resampled[np.isfinite(resampled)]
+    if not np.isfinite(point) or len(found) < 2 or drive_groups < 2:
+        return None
+    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Interval(float(2 * point - high), float(2 * point - low), drive_groups, len(found))
+
+
+def difference(challenger: Samples, champion: Samples) -> Difference:
+    """Return challenger minus champion of the means over classes, paired draw by draw."""
+    (left, left_rows), (right, right_rows) = challenger.overall(), champion.overall()
+    return _difference(left - right, left_rows - right_rows, challenger.drive_groups)
+
+
+def class_difference(challenger: Samples, champion: Samples, label: int) -> Difference:
+    """Return challenger minus champion of one class, paired draw by draw."""
+    rows = challenger.resampled[:, label] - champion.resampled[:, label]
+    return _difference(float(challenger.point[label] - champion.point[label]), rows, challenger.drive_groups)
+
+
+def _difference(value: float, rows: Floats, drive_groups: int) -> Difference:
+    return Difference(value, interval_of(value, rows, drive_groups), rows[np.isfinite(rows)])
+
+
+@dataclass(frozen=True, slots=True)
+class _ClassPart:
+    """The metric of one class as a function of group weights."""
+
+    columns: int
+    compute: Callable[[Floats], Floats]
+
+    def __call__(self, weight: Floats) -> Floats:
+        return self.compute(weight)
+
+
+def _class_part(scored: Scored, metric: Metric, label: int, group_of_frame: Ints) -> _ClassPart:
+    scene, matches = scored.scene, scored.matches
+    truth_group = group_of_frame[scene.truth.frame[(scene.truth.label == label) & ~scene.truth.ignore]]
+    truth_group = truth_group[truth_group >= 0]
+    rows = np.flatnonzero((scene.detected.label == label) & (group_of_frame[scene.detected.frame] >= 0))
+    rows = rows[np.argsort(-scene.detected.score[rows], kind="stable")]
+    group = group_of_frame[scene.detected.frame[rows]]
+    right, wrong = matches.right()[:, rows], matches.wrong()[:, rows]
+    counted = scene.detected.rank[rows] < COCO_DETECTION_LIMIT
+
+    def compute(weight: Floats) -> Floats:
+        objects = _total(weight, truth_group)
+        if metric == "AR100":
+            return _recall(weight, group, right & counted, objects)
+        chosen = {"AP": range(len(right)), "AP50": (_IOU50,), "AP75": (_IOU75,)}[metric]
+        spread = weight[:, group]
+        values: Floats = np.mean([average_precision(spread, right[t], wrong[t], objects) for t in chosen], axis=0)
+        return values
+
+    return _ClassPart(len(rows), compute)
+
+
+def _recall(weight: Floats, group: Ints, right: Bools, objects: Floats) -> Floats:
+    per_group = np.zeros(weight.shape[1])
+    np.add.at(per_group, np.broadcast_to(group, right.shape)[right], 1.0 / len(right))
+    found = weight @ per_group
+    shares: Floats = np.divide(found, objects, out=np.full(len(weight), np.nan), where=objects > 0)
+    return shares
+
+
+def _total(weight: Floats, group: Ints) -> Floats:
+    totals: Floats = weight @ np.bincount(group, minlength=weight.shape[1]).astype(float)
+    return totals
+
+
+def _groups(scene: Scene, frames: Ints) -> tuple[Ints, Ints]:
+    """Return the groups of `frames`, and per frame of the scene its place among them; -1 where not in `frames`."""
+    groups, place = np.unique(scene.frame_group[frames], return_inverse=True)
+    of_frame = np.full(len(scene.frame_ids), -1)
+    of_frame[frames] = place
+    return groups, of_frame
+
+
+def _draws(groups: int, seed: int, resamples: int, widest: int) -> Iterator[Floats]:
+    """Yield weights, a row a resample, in chunks; every row has a stream of its own, so chunking changes nothing."""
+    if not groups:
+        return
+    step = max(1, _CELLS_AT_ONCE // widest)
+    for first in range(0, resamples, step):
+        rows = range(first, min(first + step, resamples))
+        yield np.stack([_one_draw(groups, seed, row) for row in rows])
+
+
+def _one_draw(groups: int, seed: int, row: int) -> Floats:
+    chosen = np.random.default_rng([seed, row]).integers(0, groups, groups)
+    return np.bincount(chosen, minlength=groups).astype(float)
+
+
+def _mean_of_found(values: Floats) -> Floats:
+    there = np.isfinite(values)
+    count = there.sum(axis=1)
+    total = np.where(there, values, 0.0).sum(axis=1)
+    means: Floats = np.divide(total, count, out=np.full(len(values), np.nan), where=count > 0)
+    return means
