@@ -1,0 +1,60 @@
+"""Every filter that judges a frame by itself, in the order in which they are asked."""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from driveflow.flow.sections import FilterSection
+from filtering.blur import DeadBlur, RelativeBlur
+from filtering.exposure import Black, NoContrast, OverExposed, UnderExposed, White
+from filtering.measured import Column, Mask, MeasuredFrames
+
+
+class FrameFilter(Protocol):
+    """One reason to drop a frame: a score for every frame, and which scores may stay.
+
+    `rule` names the filter, `reason` the defect, `unit` what a score is; `spares_rare` says whether frames of a corner
+    case are exempt.
+    """
+
+    @property
+    def rule(self) -> str:
+        """The name of this filter."""
+
+    @property
+    def reason(self) -> str:
+        """The defect, as decisions and counts name it."""
+
+    @property
+    def unit(self) -> str:
+        """What a score is."""
+
+    @property
+    def spares_rare(self) -> bool:
+        """Whether frames of a corner case are exempt."""
+
+    @property
+    def limit(self) -> float:
+        """What a score is compared with."""
+
+    def score(self, frames: MeasuredFrames) -> Column:
+        """Return the score of each frame."""
+
+    def keep(self, scores: Column) -> Mask:
+        """Return which scores may stay."""
+
+
+FILTERS: dict[str, Callable[[FilterSection], FrameFilter | None]] = {
+    "exposure.no_contrast": lambda on: NoContrast(on.exposure.dead_contrast) if on.exposure.enabled else None,
+    "exposure.black": lambda on: Black(on.exposure.dead_dark_share) if on.exposure.enabled else None,
+    "exposure.white": lambda on: White(on.exposure.dead_bright_share) if on.exposure.enabled else None,
+    "blur.dead": lambda on: DeadBlur(on.blur.dead_sharpness) if on.blur.enabled else None,
+    "exposure.dark_for_population": lambda on: UnderExposed(on.exposure.max_robust_z) if on.exposure.enabled else None,
+    "exposure.bright_for_population": lambda on: OverExposed(on.exposure.max_robust_z) if on.exposure.enabled else None,
+    "blur.relative": lambda on: RelativeBlur(on.blur.max_robust_z) if on.blur.enabled else None,
+}
+
+
+def frame_filters(section: FilterSection) -> tuple[FrameFilter, ...]:
+    """Return the filters that `section` asks for, dead limits first."""
+    made = (build(section) for build in FILTERS.values())
+    return tuple(item for item in made if item is not None)

@@ -1,0 +1,110 @@
+"""Measure the pixels of frames once, on all cores, and keep what was measured."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from driveflow import tables as columns
+from driveflow.errors import BrokenDataError, IntegrityError, NotFoundError
+from driveflow.images.signals import measure
+from driveflow.progress import Progress, silent
+from driveflow.signal_store import SignalStore
+
+_CHUNK_FRAMES = 1_000  # kept together: what a killed run has to measure again
+
+
+class Pixels(Protocol):
+    """Where the encoded bytes of frames come from; must be safe to use from many threads."""
+
+    def read(self, frame_id: str) -> bytes:
+        """Return the encoded bytes of a frame."""
+
+
+@dataclass(frozen=True, slots=True)
+class FingerprintResult:
+    """The signals of all frames asked for, one row a frame sorted by frame, and how many of them were known before."""
+
+    signals: pa.Table
+    measured: int
+    reused: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """Signals of one frame; `lasting` is False where the reason for an error may go away."""
+
+    frame_id: str
+    values: dict[str, int | float] | None
+    error: str | None = None
+    lasting: bool = True
+
+
+def fingerprint_frames(
+    frame_ids: pa.Array | pa.ChunkedArray | Sequence[str],
+    pixels: Pixels,
+    store: SignalStore,
+    progress: Progress = silent,
+    workers: int | None = None,
+) -> FingerprintResult:
+    """Return the signals of `frame_ids`, measuring only those that `store` does not hold yet.
+
+    A frame whose bytes are missing, changed or cannot be decoded gets a row whose `error` says so; missing and changed
+    bytes are looked for again at the next run. The result is the same for any order and any number of `workers`
+    (threads; by default one a core).
+
+    Raises:
+        StorageError: the storage failed; what was measured until then is kept.
+    """
+    wanted = _distinct(frame_ids)
+    known = store.load(wanted)
+    missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=known["frame_id"].combine_chunks()))).to_pylist()
+    parts = [known]
+
+    def note(done: int) -> None:
+        progress(known.num_rows + done, len(wanted), "frames measured")
+
+    note(0)
+    with ThreadPoolExecutor(workers or len(os.sched_getaffinity(0)), thread_name_prefix="measure") as pool:
+        for rows in _measured(missing, pixels, pool, note):
+            store.append(_table([row for row in rows if row.lasting]))
+            parts.append(_table(rows))
+    signals = pa.concat_tables(parts).sort_by("frame_id").combine_chunks()
+    return FingerprintResult(signals, measured=len(missing), reused=known.num_rows)
+
+
+def _measured(
+    frame_ids: Sequence[str], pixels: Pixels, pool: ThreadPoolExecutor, note: Callable[[int], None]
+) -> Iterator[list[_Row]]:
+    done = 0
+    for start in range(0, len(frame_ids), _CHUNK_FRAMES):
+        rows = []
+        for row in pool.map(lambda frame_id: _measure_one(frame_id, pixels), frame_ids[start : start + _CHUNK_FRAMES]):
+            rows.append(row)
+            done += 1
+            note(done)
+        yield rows
+
+
+def _measure_one(frame_id: str, pixels: Pixels) -> _Row:
+    try:
+        return _Row(frame_id, asdict(measure(pixels.read(frame_id))))
+    except BrokenDataError as error:
+        return _Row(frame_id, None, error.detail)
+    except (NotFoundError, IntegrityError) as error:
+        return _Row(frame_id, None, str(error), lasting=False)
+
+
+def _table(rows: Sequence[_Row]) -> pa.Table:
+    records = [{"frame_id": row.frame_id, "error": row.error, **(row.values or {})} for row in rows]
+    return pa.Table.from_pylist(records, schema=columns.SIGNALS)
+
+
+def _distinct(frame_ids: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
+    array = frame_ids if isinstance(frame_ids, pa.Array | pa.ChunkedArray) else pa.array(frame_ids, pa.string())
+    distinct = array.unique()
+    return distinct.take(pc.sort_indices(distinct))
