@@ -15,7 +15,7 @@ from driveflow.pages.pictures import Box, thumbnail_data_uri
 from driveflow.pages.svg import Bar, bar_chart
 from driveflow.snapshots import SnapshotTables
 from filtering.catalog import FrameFilter, frame_filters
-from filtering.corner_cases import Selection
+from filtering.corner_cases import CornerCaseRequest, Selection
 from filtering.filter_frames import FilterOutcome, FilterRequest, measured_frames
 from filtering.fingerprint import Pixels
 from filtering.rarity import shuffled
@@ -63,7 +63,7 @@ class _Album:
         return html.gallery(shown, caption) if shown else html.paragraph("No picture to show.")
 
 
-def gallery_html(request: FilterRequest, outcome: FilterOutcome, pixels: Pixels) -> str:
+def filter_gallery(request: FilterRequest, outcome: FilterOutcome, pixels: Pixels) -> str:
     """Return the page of a filter run: counts by reason, kept beside dropped twins, what lies around each limit.
 
     The page stays under 5 MB: where pictures are larger than usual, fewer are shown.
@@ -85,11 +85,9 @@ def gallery_html(request: FilterRequest, outcome: FilterOutcome, pixels: Pixels)
     return _small_enough(build)
 
 
-def selection_html(
-    tables: SnapshotTables, selection: Selection, pixels: Pixels, predictions: pa.Table | None = None
-) -> str:
+def selection_gallery(request: CornerCaseRequest, selection: Selection, pixels: Pixels) -> str:
     """Return the page of a selection: how many frames for which reason, and pictures of what each rule found."""
-    album = _Album(tables, pixels, predictions)
+    album = _Album(request.tables, pixels, request.predictions)
     rows = selection.table.to_pylist()
     groups: dict[str, list[str]] = {}
     for row in rows:
