@@ -174,7 +174,7 @@ def _running(
             time.sleep(0.05)
         yield
     finally:
-        process.send_signal(signal.SIGINT)  # postgres: fast shutdown
+        process.send_signal(signal.SIGQUIT)  # postgres: stop at once and give shared memory back
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(5)
         process.kill()

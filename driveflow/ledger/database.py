@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from sqlalchemy import Connection, Engine, NullPool, Select, Table, create_engine, event, text
 from sqlalchemy.dialects import postgresql, sqlite
@@ -16,11 +19,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from driveflow.errors import LedgerError, UsageError
 from driveflow.ledger.rows import timestamp
 
-if TYPE_CHECKING:
-    import sqlite3
-
 _WRITES = "ledger_writes"
-_BUSY_MS = 30_000
+_PAUSE_S = 0.02
 
 
 class Row(Protocol):
@@ -35,10 +35,10 @@ R = TypeVar("R", bound=Row)
 class Database:
     """A SQLite file or a PostgreSQL database; every call opens and closes a connection of its own."""
 
-    def __init__(self, url: str, clock: Callable[[], datetime]) -> None:
+    def __init__(self, url: str, clock: Callable[[], datetime], patience_s: float = 30.0) -> None:
         self._url = _parsed(url)
         self._clock = clock
-        self.engine = _engine(self._url)
+        self.engine = _engine(self._url, patience_s)
 
     def now(self) -> str:
         """Return the time as the ledger writes it."""
@@ -80,7 +80,7 @@ def insert_once(connection: Connection, table: Table, row: Row, **filled: object
     """Insert `row`, with `filled` in place of its fields; False where its key was taken, and nothing changes."""
     values = {**_values(table, row), **filled}
     statement = _insert(connection, table).values(values).on_conflict_do_nothing()
-    return connection.execute(statement).rowcount > 0
+    return connection.execute(statement.execution_options(preserve_rowcount=True)).rowcount > 0
 
 
 def upsert(connection: Connection, table: Table, row: Row, update: Sequence[str], **filled: object) -> None:
@@ -117,7 +117,7 @@ def _lock_key(subject: str) -> int:
 def _parsed(url: str) -> URL:
     try:
         parsed = make_url(url)
-    except ArgumentError:  # its text holds the URL, and that a password
+    except (ArgumentError, ValueError):  # its text holds the URL, and that a password
         raise UsageError("The ledger's URL cannot be read; sqlite:////path/ledger.db would do") from None
     name = parsed.get_backend_name()
     if name in ("postgresql", "postgres"):
@@ -127,31 +127,53 @@ def _parsed(url: str) -> URL:
     return parsed
 
 
-def _engine(url: URL) -> Engine:
+def _engine(url: URL, patience_s: float) -> Engine:
     is_sqlite = url.get_backend_name() == "sqlite"
     if is_sqlite and url.database:
-        Path(url.database).absolute().parent.mkdir(parents=True, exist_ok=True)
+        _make_folder(url)
     engine = create_engine(
         url,
         poolclass=NullPool,  # few calls, many processes, forks: nothing stays open
         hide_parameters=True,
         json_serializer=_json_text,
-        connect_args={"timeout": _BUSY_MS / 1000} if is_sqlite else {"connect_timeout": 10},
+        connect_args={"timeout": patience_s} if is_sqlite else {"connect_timeout": 10},
     )
     if is_sqlite:
-        event.listen(engine, "connect", _set_up_sqlite)
+        event.listen(engine, "connect", partial(_set_up_sqlite, patience_s))
         event.listen(engine, "begin", _begin_sqlite)
     return engine
+
+
+def _make_folder(url: URL) -> None:
+    try:
+        Path(str(url.database)).absolute().parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise LedgerError(f"The ledger {url} has no folder: {error}") from error
 
 
 def _json_text(value: object) -> str:
     return json.dumps(value, sort_keys=True, allow_nan=False, default=dict)  # ASCII, so that odd file names pass
 
 
-def _set_up_sqlite(connection: "sqlite3.Connection", _record: object) -> None:
+def _set_up_sqlite(patience_s: float, connection: sqlite3.Connection, _record: object) -> None:
     connection.isolation_level = None  # transactions are begun by _begin_sqlite
-    for pragma in (f"busy_timeout={_BUSY_MS}", "journal_mode=WAL", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}").close()
+    connection.execute("PRAGMA foreign_keys=ON").close()
+    deadline = time.monotonic() + patience_s
+    while not _is_wal(connection):
+        if time.monotonic() > deadline:
+            raise sqlite3.OperationalError("database is locked: others are opening it all the time")
+        time.sleep(_PAUSE_S)
+
+
+def _is_wal(connection: sqlite3.Connection) -> bool:
+    """Switch to write-ahead logging; SQLite does not wait for others at this point, whatever its timeout says."""
+    try:
+        connection.execute("PRAGMA journal_mode=WAL").close()
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
+        return False
+    return True
 
 
 def _begin_sqlite(connection: Connection) -> None:
