@@ -1,0 +1,86 @@
+"""`driveflow filter`: check what the filters decided."""
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.output import DEFAULT_WORKSPACE, Format, Output, ProfileOption, Workspace, emit
+
+if TYPE_CHECKING:
+    from driveflow.canonical import Json
+    from driveflow.flow.sections import FilterSection
+    from driveflow.snapshots import Snapshot
+    from filtering.verify import Finding, VerifyReport
+
+app = typer.Typer(no_args_is_help=True)
+_SHOWN = 5
+
+
+@app.callback()
+def filter_() -> None:
+    """Check what the filters decided."""
+
+
+@app.command()
+def verify(
+    snapshot: Annotated[str, typer.Argument(help="Address or id of a filtered snapshot.", show_default=False)],
+    workspace: Workspace = DEFAULT_WORKSPACE,
+    profile: ProfileOption = "local",
+    output: Output = "text",
+) -> None:
+    """Check again, from the stored signals, that every dropped frame has a kept twin within its limit.
+
+    Example:
+      driveflow filter verify 3f2a
+
+    Exit codes: 0 every pair holds, 1 a pair does not, 2 usage, 3 not found.
+    """
+    from cli.snapshot_argument import find_snapshot
+
+    report = _verify(find_snapshot(snapshot, workspace, profile))
+    _print(report, output)
+    if not report.sound:
+        raise typer.Exit(1)
+
+
+def _verify(snapshot: "Snapshot") -> "VerifyReport":
+    import pyarrow as pa
+
+    from cli.snapshot_argument import lineage, store_of
+    from driveflow.errors import UsageError
+    from driveflow.signal_store import SignalStore
+    from filtering.verify import verify_decisions
+
+    decisions = snapshot.decisions()
+    if not decisions.num_rows or snapshot.made_by().get("step") != "filter_frames":
+        raise UsageError(
+            f"{snapshot.uri} holds no decisions of the filters; name the snapshot that `filter_frames` made."
+        )
+    signals = SignalStore(store_of(snapshot)).load(decisions["frame_id"])
+    sources = pa.concat_tables([item.sources() for item in lineage(snapshot)])
+    return verify_decisions(decisions, signals, sources, _filters(snapshot))
+
+
+def _filters(snapshot: "Snapshot") -> "FilterSection":
+    from pydantic import TypeAdapter
+
+    from driveflow.flow.sections import FilterSection
+
+    return TypeAdapter(FilterSection).validate_python(snapshot.made_by().get("settings", {}))
+
+
+def _print(report: "VerifyReport", output: Format) -> None:
+    value: dict[str, Json] = {
+        "frames": report.frames,
+        "pairs": report.pairs,
+        "orphans": len(report.orphans),
+        "wrong": len(report.wrong),
+        "examples": [_finding(item) for item in (*report.orphans, *report.wrong)[:_SHOWN]],
+    }
+    lines = [f"{name}: {value[name]}" for name in ("frames", "pairs", "orphans", "wrong")]
+    lines += [f"  {item.frame_id[:16]} {item.why}" for item in (*report.orphans, *report.wrong)[:_SHOWN]]
+    emit(value, output, "\n".join(lines))
+
+
+def _finding(item: "Finding") -> "Json":
+    return {"frame_id": item.frame_id, "twin": item.twin, "why": item.why}

@@ -1,0 +1,70 @@
+"""What a person may write for a snapshot: its address, a folder, or the beginning of its id."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from cli.output import place_from
+from driveflow.errors import NotFoundError, UsageError
+from driveflow.snapshots import Snapshot, list_snapshots, open_snapshot
+from driveflow.storage.objects import join, list_objects, to_uri
+
+_SHOWN = 5
+
+
+def find_snapshot(text: str, workspace: Path, profile: str) -> Snapshot:
+    """Return the snapshot that `text` names, with its record where it names one or has only one.
+
+    Raises:
+        NotFoundError: there is none.
+        UsageError: `text` begins several ids, or the snapshot was made in several ways.
+    """
+    address, _, record = text.partition("#")
+    folder = _folder(address, workspace, profile)
+    records = [record] if record else record_ids(folder)
+    if len(records) > 1:
+        shown = "\n".join(f"  {folder}#{item}" for item in records[:_SHOWN])
+        raise UsageError(f"This snapshot was made in {len(records)} ways; name one of\n{shown}")
+    return open_snapshot(f"{folder}#{records[0]}" if records else folder)
+
+
+def record_ids(folder: str) -> list[str]:
+    """Return the ids of the records that tell how the snapshot in `folder` was made."""
+    try:
+        return sorted({item.path.split("/")[0] for item in list_objects(join(folder, "made_by"))})
+    except NotFoundError:
+        return []
+
+
+def store_of(snapshot: Snapshot) -> str:
+    """Return the store that `snapshot` lies in."""
+    return snapshot.folder.rpartition("/snapshots/")[0]
+
+
+def lineage(snapshot: Snapshot) -> Iterator[Snapshot]:
+    """Yield `snapshot` and all it was made from, newest first, each once; what is gone is left out."""
+    waiting, seen = [snapshot], {snapshot.uri}
+    while waiting:
+        current = waiting.pop(0)
+        yield current
+        parents = current.made_by().get("parents", []) if current.record_id else []
+        for parent in parents if isinstance(parents, list) else []:
+            uri = f"{store_of(snapshot)}/snapshots/{parent}"
+            if uri not in seen:
+                seen.add(uri)
+                try:
+                    waiting.append(open_snapshot(uri))
+                except NotFoundError:
+                    continue
+
+
+def _folder(address: str, workspace: Path, profile: str) -> str:
+    if "://" in address or "/" in address or Path(address).is_dir():
+        return to_uri(address)
+    store = place_from(workspace, profile).store
+    found = [item for item in list_snapshots(store) if item.snapshot_id.startswith(address)]
+    if not found:
+        raise NotFoundError(f"No snapshot in {store} has an id that begins with {address!r}.")
+    if len(found) > 1:
+        shown = ", ".join(item.snapshot_id[:16] for item in found[:_SHOWN])
+        raise UsageError(f"{len(found)} snapshots begin with {address!r}: {shown}; write more of it.")
+    return found[0].folder
