@@ -18,6 +18,22 @@ from driveflow.processes import spawn, stop_group
 from driveflow.steps import RUN_VARIABLE
 from pipelines.workspace import locked, new_run_id
 
+STEPS = (
+    "plan_run",
+    "import_batches",
+    "merge_batches",
+    "fingerprint_frames",
+    "filter_frames",
+    "find_corner_cases",
+    "hand_off_frames",
+    "collect_labels",
+    "build_training_set",
+    "train_model",
+    "validate_model",
+    "promote_model",
+)
+"""Every step, in the order of the flow."""
+
 OnEvent: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 
@@ -80,7 +96,9 @@ def _close_abandoned(ledger: Ledger) -> None:
             ledger.finish_run(run.run_id, "FAILED", {"error": "the run was killed"})
 
 
-def _follow(request: RunRequest, folder: Path, lock: int, on_event: OnEvent) -> tuple[Mapping[str, Any], dict[str, Any]]:
+def _follow(
+    request: RunRequest, folder: Path, lock: int, on_event: OnEvent
+) -> tuple[Mapping[str, Any], dict[str, Any]]:
     """Start the runner's process, pass its events on, and return its last event and the first failure of a step."""
     reading, writing = os.pipe()
     child = _start(request, folder, (writing, lock))

@@ -1,0 +1,48 @@
+"""Drop the training frames that any filter rejects."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from components.work.pages import counts_page
+from driveflow.code_digest import code_digest
+from driveflow.steps import StepContext, StepResult, StepSpec, Value
+
+SPEC = StepSpec("filter_frames", ("filtering",))
+
+
+def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
+    """Return the snapshot of the kept frames, with a decision for every frame."""
+    from components.work.settings import read_section
+    from components.work.table_objects import read_table
+    from driveflow.flow.sections import CornerCaseSection, FilterSection
+    from driveflow.images.pixels import open_pixels
+    from driveflow.snapshots import Beside, open_snapshot, write_snapshot
+    from filtering.filter_frames import FilterRequest, filter_frames
+    from filtering.gallery import filter_gallery
+
+    settings: Any = context.settings
+    snapshot = open_snapshot(str(inputs["snapshot"]))
+    request = FilterRequest(
+        tables=snapshot.tables(),
+        signals=read_table(str(inputs["signals"])),
+        filters=read_section(FilterSection, settings["filters"]),
+        corner_cases=tuple(read_section(CornerCaseSection, case) for case in settings["corner_cases"]),
+    )
+    outcome = filter_frames(request)
+    made_by = {
+        "step": SPEC.name,
+        "code": code_digest(*SPEC.trades),
+        "parents": [snapshot.uri.rpartition("/")[2]],
+        "settings": settings["filters"],
+    }
+    beside = Beside(locations=snapshot.locations(), decisions=outcome.decisions, quarantine=outcome.quarantine)
+    kept = write_snapshot(context.place.store, outcome.kept_tables, beside, made_by)
+    return StepResult(
+        outputs={"snapshot": kept.uri},
+        counts=outcome.counts,
+        pages={
+            "summary": counts_page("Filter", outcome.counts),
+            "gallery": filter_gallery(request, outcome, open_pixels(snapshot, context.place)),
+        },
+        objects=(kept.uri,),
+    )
