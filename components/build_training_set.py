@@ -32,4 +32,4 @@ def build_training_set(
 
     call = StepCall({"snapshot": snapshot, "signals": signals}, settings, run_id)
     outputs = run(SPEC, work, call, {"metrics": metrics, "summary": summary})
-    return tuple(outputs[name] for name in ["training", "holdout"])  # type: ignore[return-value]
+    return tuple(outputs[name] for name in ["training", "holdout"])

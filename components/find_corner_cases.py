@@ -34,4 +34,4 @@ def find_corner_cases(
 
     call = StepCall({"snapshot": snapshot, "signals": signals}, settings, run_id)
     outputs = run(SPEC, work, call, {"metrics": metrics, "summary": summary, "gallery": gallery})
-    return tuple(outputs[name] for name in ["selection", "predictions"])  # type: ignore[return-value]
+    return tuple(outputs[name] for name in ["selection", "predictions"])

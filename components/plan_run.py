@@ -19,7 +19,7 @@ def plan_run(
     run_id: str,
     metrics: dsl.Output[dsl.Metrics],
     summary: dsl.Output[dsl.Markdown],
-) -> NamedTuple(
+) -> NamedTuple(  # type: ignore[valid-type]
     "Outputs",
     [
         ("due", bool),
@@ -36,7 +36,7 @@ def plan_run(
         ("validate_settings", str),
         ("promote_settings", str),
     ],
-):  # type: ignore[valid-type]
+):
     """Read batches, labels, hold-out and champion as they are now, and decide whether there is anything to do.
 
     Args:
@@ -86,4 +86,4 @@ def plan_run(
             "validate_settings",
             "promote_settings",
         ]
-    )  # type: ignore[return-value]
+    )

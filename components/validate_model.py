@@ -40,4 +40,4 @@ def validate_model(
 
     call = StepCall({"model": model, "training": training, "holdout": holdout, "signals": signals}, settings, run_id)
     outputs = run(SPEC, work, call, {"metrics": metrics, "summary": summary, "report": report, "confusion": confusion})
-    return tuple(outputs[name] for name in ["passed", "verdict"])  # type: ignore[return-value]
+    return tuple(outputs[name] for name in ["passed", "verdict"])

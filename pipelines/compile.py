@@ -4,10 +4,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from driveflow.flow.profile import Profile
-
 from driveflow.errors import UsageError
 from driveflow.flow.load import flow_to_json
+from driveflow.flow.profile import Profile
 from driveflow.flow.sections import Flow
 
 

@@ -1,4 +1,7 @@
-"""Run a compiled pipeline under kfp.local, in a process of its own: `python -m pipelines.local_child FOLDER FD LOCK_FD`."""
+"""Run a compiled pipeline under kfp.local, in a process of its own.
+
+Call: `python -m pipelines.local_child RUN_FOLDER EVENTS_FD LOCK_FD`.
+"""
 
 import json
 import os

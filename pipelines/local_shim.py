@@ -1,4 +1,4 @@
-"""Harden KFP's local runner: a log for each step, no orphans, no rewritten parameters, a failed condition fails the run.
+"""Harden KFP's local runner: a log for each step, no orphans, parameters as given, no silent conditions.
 
 It replaces six private names of kfp 2.17, each covered by a test: keep `kfp<2.18`.
 """

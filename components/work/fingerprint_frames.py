@@ -10,12 +10,11 @@ SPEC = StepSpec("fingerprint_frames", ("filtering",))
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return what the pixels of the snapshot's frames measured."""
-    from filtering.fingerprint import fingerprint_frames
-
     from components.work.table_objects import put_table
     from driveflow.images.pixels import open_pixels
     from driveflow.signal_store import SignalStore
     from driveflow.snapshots import open_snapshot
+    from filtering.fingerprint import fingerprint_frames
 
     snapshot = open_snapshot(str(inputs["snapshot"]))
     result = fingerprint_frames(

@@ -1,10 +1,13 @@
 """Write the picked frames as a labeling campaign."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from components.work.pages import counts_page
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
+
+if TYPE_CHECKING:
+    from labeling.campaigns import Campaign
 
 SPEC = StepSpec("hand_off_frames", ("labeling",), touches_world=True, ends=("curate",))
 
@@ -15,7 +18,6 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     from components.work.table_objects import read_table
     from driveflow.flow.sections import LabelingSection
     from driveflow.images.pixels import open_pixels
-    from driveflow.ledger.rows import CampaignRow
     from driveflow.snapshots import open_snapshot
     from labeling.hand_off import HandOffRequest, hand_off
 
@@ -35,17 +37,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     handed_off = hand_off(request, context.progress)
     campaign = handed_off.campaign
     if campaign is not None:
-        context.ledger.record_campaign(
-            CampaignRow(
-                campaign_id=campaign.campaign_id,
-                flow=settings["flow"],
-                run_id=context.run_id,
-                uri=campaign.uri,
-                purpose=campaign.purpose,
-                frames=len(campaign.frames),
-                classes=campaign.classes,
-            )
-        )
+        _remember(context, campaign)
     uri = campaign.uri if campaign else ""
     where = f"The campaign lies at {uri}\n" if uri else "Nothing was left to label.\n"
     return StepResult(
@@ -53,3 +45,19 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         counts=handed_off.counts,
         pages={"summary": counts_page("Hand-off", handed_off.counts, where)},
     )
+
+
+def _remember(context: StepContext, campaign: "Campaign") -> None:
+    from driveflow.ledger.rows import CampaignRow
+
+    flow: Any = context.settings["flow"]
+    row = CampaignRow(
+        campaign_id=campaign.campaign_id,
+        flow=flow,
+        run_id=context.run_id,
+        uri=campaign.uri,
+        purpose=campaign.purpose,
+        frames=len(campaign.frames),
+        classes=campaign.classes,
+    )
+    context.ledger.record_campaign(row)

@@ -42,12 +42,11 @@ def _import_once(context: StepContext, batch: Any) -> StepResult:  # noqa: ANN40
 
 
 def _import(context: StepContext, batch: Any) -> StepResult:  # noqa: ANN401 JSON
-    from ingestion.import_batch import BatchRequest, import_batch
-
     from components.work.settings import read_section
     from driveflow.flow.sections import BatchSection, TaxonomySection
     from driveflow.snapshots import write_snapshot
     from driveflow.storage.objects import ObjectInfo
+    from ingestion.import_batch import BatchRequest, import_batch
 
     section = read_section(BatchSection, batch["section"])
     request = BatchRequest(

@@ -13,11 +13,10 @@ SPEC = StepSpec("merge_batches", ("ingestion",))
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return the one snapshot of all batches."""
-    from ingestion.merge import MergeRules, NamedSnapshot, merge_snapshots
-
     from components.work.settings import read_section
     from driveflow.flow.sections import HoldoutSection, MergeSection, SplitSection
     from driveflow.snapshots import open_snapshot, write_snapshot
+    from ingestion.merge import MergeRules, NamedSnapshot, merge_snapshots
 
     settings: Any = context.settings
     rules = MergeRules(

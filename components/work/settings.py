@@ -27,7 +27,7 @@ def write_section(section: Any) -> Json:  # noqa: ANN401 any frozen record
 
 
 @functools.cache
-def _adapter(kind: type[Section]) -> Any:  # noqa: ANN401 pydantic's adapter of a type known at run time only
+def _adapter(kind: Any) -> Any:  # noqa: ANN401 a type known at run time only
     from pydantic import TypeAdapter
 
     return TypeAdapter(kind)

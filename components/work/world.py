@@ -27,9 +27,8 @@ class World:
 
 def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> World:
     """Return the world as it is now; batches are listed only where `pipeline` imports them."""
-    from registry.registry import Registry
-
     from labeling.collect import list_returns
+    from registry.registry import Registry
 
     batches = [] if pipeline == "retrain" else [_batch(context, section, data_root) for section in flow.batches]
     campaigns = tuple(sorted(row.campaign_id for row in context.ledger.campaigns(flow=flow.name)))
