@@ -1,5 +1,6 @@
 """Read the encoded bytes of frames from wherever they lie, each checked against its digest."""
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -28,19 +29,22 @@ class PixelReader:
 
     def __init__(self, locations: pa.Table, cache: Cache | None = None) -> None:
         self._cache = cache
-        self._uris: list[str] = []
-        self._places: dict[str, list[tuple[int, int, int | None]]] = {}
-        self._note(locations)
-
-    def _note(self, locations: pa.Table) -> None:
-        uris = locations.column("uri").combine_chunks().dictionary_encode()  # many frames of one shard, one text
-        self._uris = uris.dictionary.to_pylist()
-        columns = (locations.column(name).to_pylist() for name in ("frame_id", "offset", "length"))
-        for uri, frame_id, offset, length in zip(uris.indices.to_pylist(), *columns, strict=True):
-            self._places.setdefault(frame_id, []).append((uri, offset or 0, length))
+        # Arrow columns in the order of the ids: no Python object for every frame of a large snapshot.
+        rows = locations.select(["frame_id", "uri", "offset", "length"]).append_column("row", _numbers(locations))
+        ordered = rows.sort_by([("frame_id", "ascending"), ("row", "ascending")])
+        self._frame_ids = _one_array(ordered["frame_id"].cast(pa.large_string()))
+        self._uris = _one_array(ordered["uri"].cast(pa.large_string()))
+        self._offsets = _one_array(ordered["offset"])
+        self._lengths = _one_array(ordered["length"])
 
     def __contains__(self, frame_id: str) -> bool:
-        return frame_id in self._places
+        return next(self._places(frame_id), None) is not None
+
+    def _places(self, frame_id: str) -> Iterator[tuple[str, int, int | None]]:
+        row = bisect_left(self._frame_ids, frame_id, key=lambda scalar: scalar.as_py())
+        while row < len(self._frame_ids) and self._frame_ids[row].as_py() == frame_id:
+            yield self._uris[row].as_py(), self._offsets[row].as_py() or 0, self._lengths[row].as_py()
+            row += 1
 
     def read(self, frame_id: str) -> bytes:
         """Return the encoded bytes of a frame.
@@ -53,9 +57,9 @@ class PixelReader:
         if self._cache is not None and (kept := self._cache.get(frame_id)) is not None:
             return kept
         troubles: list[DriveflowError] = []
-        for index, offset, length in self._places.get(frame_id, []):
+        for uri, offset, length in self._places(frame_id):
             try:
-                return self._fetch(frame_id, self._uris[index], offset, length)
+                return self._fetch(frame_id, uri, offset, length)
             except (NotFoundError, IntegrityError, StorageError) as error:
                 troubles.append(error)
         raise _nowhere(frame_id, troubles)
@@ -97,6 +101,14 @@ def open_pixels(snapshot: Snapshot, place: Place) -> PixelReader:
 def place_cache(place: Place) -> Cache:
     """Return the cache of immutable objects of `place`, which all its processes share."""
     return Cache(Path(place.scratch) / "cache", place.cache_bytes)
+
+
+def _numbers(table: pa.Table) -> pa.Array:
+    return pa.array(range(table.num_rows), pa.int64())
+
+
+def _one_array(column: pa.ChunkedArray) -> pa.Array:
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
 
 
 def _next(waiting: deque[tuple[str, Future[bytes]]]) -> tuple[str, bytes]:

@@ -15,7 +15,11 @@ from driveflow.storage.s3_client import PreconditionFailedError, RangeNotSatisfi
 from driveflow.storage.uris import ObjectInfo, split_s3
 
 if TYPE_CHECKING:
-    from mypy_boto3_s3.type_defs import CompletedPartTypeDef, ListObjectsV2OutputTypeDef
+    from mypy_boto3_s3.type_defs import (
+        CompletedMultipartUploadTypeDef,
+        CompletedPartTypeDef,
+        ListObjectsV2OutputTypeDef,
+    )
 
 T = TypeVar("T")
 _PIECE_BYTES = 16 << 20
@@ -166,17 +170,22 @@ class S3Backend:
         upload = self._call("write", uri, lambda: client.create_multipart_upload(Bucket=bucket, Key=key))["UploadId"]
         try:
             parts = self._upload_parts(file, uri, upload, part_bytes)
-            self._call(
-                "write",
-                uri,
-                lambda: client.complete_multipart_upload(
-                    Bucket=bucket, Key=key, UploadId=upload, MultipartUpload={"Parts": parts}
-                ),
-            )
+            self._complete(uri, upload, parts, file.tell())
         except BaseException:  # parts of an upload that nobody completes cost money for ever
             with suppress(Exception):  # what went wrong first is what is told
                 client.abort_multipart_upload(Bucket=bucket, Key=key, UploadId=upload)
             raise
+
+    def _complete(self, uri: str, upload: str, parts: "list[CompletedPartTypeDef]", size: int) -> None:
+        bucket, key = _address(uri)
+        whole: CompletedMultipartUploadTypeDef = {"Parts": parts}
+        work = partial(s3_client().complete_multipart_upload, Bucket=bucket, Key=key, UploadId=upload)
+        try:
+            self._call("write", uri, lambda: work(MultipartUpload=whole))
+        except NotFoundError:  # no such upload: an attempt of ours may have completed it, and its answer been lost
+            found = self.stat(uri)
+            if found is None or found.size != size:
+                raise
 
     def _upload_parts(self, file: BinaryIO, uri: str, upload: str, part_bytes: int) -> "list[CompletedPartTypeDef]":
         bucket, key = _address(uri)
