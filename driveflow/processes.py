@@ -40,6 +40,12 @@ def die_with_runner() -> None:
         os._exit(128 + signal.SIGKILL)
 
 
+def die_with_parent() -> None:
+    """Ask Linux to kill this process when its parent dies; call it first thing in a worker of a process pool."""
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+
+
 def spawn(
     argv: Sequence[str],
     *,
