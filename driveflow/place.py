@@ -10,7 +10,7 @@ from driveflow.canonical import canonical_json
 from driveflow.errors import UsageError
 
 PLACE_VARIABLE = "DRIVEFLOW_PLACE"
-_SECRET = "env:"
+_REFERENCE = "env:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +33,9 @@ class Place:
 
     def ledger_url(self) -> str:
         """Return the database URL, looking a reference up in the environment."""
-        if not self.ledger.startswith(_SECRET):
+        if not self.ledger.startswith(_REFERENCE):
             return self.ledger
-        name = self.ledger.removeprefix(_SECRET)
+        name = self.ledger.removeprefix(_REFERENCE)
         if name not in os.environ:
             raise UsageError(f"The ledger is named by the variable {name}, which is not set.")
         return os.environ[name]

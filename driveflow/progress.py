@@ -7,5 +7,5 @@ Progress: TypeAlias = Callable[[int, int, str], None]
 """Called with (done, total, what); `total` is 0 where it is not known."""
 
 
-def silent(done: int, total: int, what: str) -> None:  # noqa: ARG001 the face of a progress that says nothing
+def silent(done: int, total: int, what: str) -> None:
     """Say nothing."""

@@ -105,7 +105,7 @@ class StepCall:
 
 
 def run_step(spec: StepSpec, work: Work, call: StepCall) -> StepResult:
-    """Return the result of `work`, reused where inputs, settings and code are those of an earlier one that still stands."""
+    """Return the result of `work`, or an earlier one of the same inputs, settings and code that still stands."""
     die_with_runner()
     attempt = _Attempt(spec.name, os.environ.get(RUN_VARIABLE, call.run_id), datetime.now(UTC), time.monotonic())
     try:
