@@ -1,6 +1,7 @@
 """Tell whether the coded stream of a JPEG holds the whole picture."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from driveflow.errors import BrokenDataError
@@ -10,20 +11,32 @@ _MARKER = re.compile(rb"\xff[^\x00\xff\xd0-\xd7]")  # stuffed bytes, fill bytes 
 _STANDALONE = frozenset([0x01, *range(0xD0, 0xD9)])
 _FRAME_HEADERS = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 _PROGRESSIVE = frozenset([0xC2, 0xC6, 0xCA, 0xCE])
+_ARITHMETIC = frozenset([0xC9, 0xCA, 0xCB, 0xCD, 0xCE, 0xCF])
+_TABLES, _SCAN, _END = 0xC4, 0xDA, 0xD9
+
 _EXTRANEOUS = re.compile(r"(\d+) extraneous bytes before marker 0x([0-9a-f]{2})")
+_HARMLESS = re.compile(r"adobe|jfif|icc profile|sos parameters for sequential|inconsistent progression", re.IGNORECASE)
 _MAX_SCAN_PIXELS = 2_000_000_000  # scans times pixels: a small file with thousands of scans would decode for hours
 _PADDING_SLACK_BYTES = 8  # what a decoder holds in its bit buffer when it counts padding
+_HOLE = bytes(64)  # so many zero bytes are no code words, see `_may_be_zeros`
+_DATA_ZEROS = 2  # so many zero bytes at the end of a cut stream may be coded data
 
 
 @dataclass(frozen=True, slots=True)
 class JpegStream:
-    """The outline of one JPEG stream; `exclusive_end` is None where no end marker was found."""
+    """The outline of one JPEG stream.
+
+    `exclusive_end` is None where no end marker was found. `may_hold_zeros` says whether a run of zero bits can be
+    coded data: where the code word of zeros ends every block, a flat picture is nothing else.
+    """
 
     width: int
     height: int
     precision_bits: int
     progressive: bool
     scans: int
+    first_scan: int
+    may_hold_zeros: bool
     exclusive_end: int | None
 
 
@@ -33,26 +46,23 @@ def outline(data: bytes) -> JpegStream:
     Raises:
         BrokenDataError: truncated, where the file ends before the first scan.
     """
-    at, scans = 2, 0
-    width = height = precision = 0
-    progressive = False
-    while (found := _MARKER.search(data, at)) is not None:
-        code, at = data[found.end() - 1], found.end()
-        if code == 0xD9:
-            break
-        if code in _STANDALONE:
-            continue
-        length = int.from_bytes(data[at : at + 2], "big")
-        if code in _FRAME_HEADERS and not width:
-            precision = data[at + 2] if at + 2 < len(data) else 0
-            height = int.from_bytes(data[at + 3 : at + 5], "big")
-            width = int.from_bytes(data[at + 5 : at + 7], "big")
-            progressive = code in _PROGRESSIVE
-        scans += code == 0xDA
-        at += max(length, 2)
-    if scans == 0 or not width:
+    size, precision, kind = (0, 0), 0, 0
+    zeros, scans, first_scan, end = True, 0, 0, None
+    for code, at in _markers(data):
+        if code in _FRAME_HEADERS and not kind:
+            kind, precision = code, data[at + 2] if at + 2 < len(data) else 0
+            size = (int.from_bytes(data[at + 5 : at + 7], "big"), int.from_bytes(data[at + 3 : at + 5], "big"))
+        elif code == _TABLES:
+            zeros = zeros and _may_be_zeros(data[at + 2 : at + int.from_bytes(data[at : at + 2], "big")])
+        elif code == _SCAN:
+            scans, first_scan = scans + 1, first_scan or at
+        elif code == _END:
+            end = at
+    if scans == 0 or not all(size):
         raise BrokenDataError("truncated", f"a JPEG of {len(data):,} bytes that ends before its picture data")
-    return JpegStream(width, height, precision, progressive, scans, at if found is not None else None)
+    progressive = kind in _PROGRESSIVE
+    zeros = zeros or progressive or kind in _ARITHMETIC
+    return JpegStream(*size, precision, progressive, scans, first_scan, zeros, end)
 
 
 def check_stream(data: bytes) -> None:
@@ -71,7 +81,34 @@ def check_stream(data: bytes) -> None:
     if stream.exclusive_end is None:
         _check_cut(data, stream)
     else:
-        _raise_for(_complaint(data[: stream.exclusive_end]), data[: stream.exclusive_end])
+        _check_whole(data[: stream.exclusive_end], stream)
+
+
+def _markers(data: bytes) -> Iterator[tuple[int, int]]:
+    """Yield the code of each marker and where its segment begins, up to the end marker."""
+    at = 2
+    while (found := _MARKER.search(data, at)) is not None:
+        code, at = data[found.end() - 1], found.end()
+        yield code, at
+        if code == _END:
+            return
+        if code not in _STANDALONE:
+            at += max(int.from_bytes(data[at : at + 2], "big"), 2)
+
+
+def _may_be_zeros(tables: bytes) -> bool:
+    """Return whether in every AC table of a DHT segment the code word of zeros ends a block.
+
+    The first symbol of a table has the code word of zeros. Where that is no end of block, 64 zero bytes would be some
+    170 coefficients of -1 in a row.
+    """
+    at = 0
+    while at + 17 <= len(tables):
+        is_ac, count = tables[at] >> 4, sum(tables[at + 1 : at + 17])
+        if is_ac and tables[at + 17 : at + 18] != b"\0":
+            return False
+        at += 17 + count
+    return True
 
 
 def _check_cut(data: bytes, stream: JpegStream) -> None:
@@ -82,51 +119,61 @@ def _check_cut(data: bytes, stream: JpegStream) -> None:
     zeros = len(data) - len(body)
     body += b"\0" if body.endswith(b"\xff") else b""  # the zero that stuffs a coded 0xff
     complaint = _complaint(body + END)
-    if complaint and zeros:  # one or two coded bytes may have been zeros themselves
-        padded = _complaint(body + b"\0\0" + END)
-        complaint = "" if 0 <= _extraneous(padded)[0] <= 2 else complaint
-    if not complaint:
+    if complaint and 0 < zeros <= _DATA_ZEROS:
+        complaint = _complaint(data + END)
+    if complaint:
+        hole = f", after it {zeros:,} zero bytes" if zeros > _DATA_ZEROS else ""
+        detail = f"the picture data stops after {len(body):,} bytes{hole} ({complaint})"
+        raise BrokenDataError("truncated", detail)
+
+
+def _check_whole(data: bytes, stream: JpegStream) -> None:
+    """Judge a stream that has its end marker; padding and odd headers are no damage."""
+    hole = -1 if stream.may_hold_zeros else data.find(_HOLE, stream.first_scan)
+    if hole >= 0 and data[hole:].strip(b"\0") != END:
+        raise BrokenDataError("corrupt", f"the picture data has a hole of zero bytes from byte {hole:,} on")
+    complaint = _complaint(data)
+    if not complaint or (_HARMLESS.search(complaint) and _decodes(data)):
         return
-    hole = f", after it {zeros:,} zero bytes" if zeros > 2 else ""
-    raise BrokenDataError("truncated", f"the picture data stops after {len(body):,} bytes{hole} ({complaint})")
+    if "premature end" in complaint.lower():
+        raise BrokenDataError("truncated", f"part of the picture is missing ({complaint})")
+    found = _EXTRANEOUS.search(complaint)
+    if found is None or not _is_padding(data, int(found[1]), int(found[2], 16)):
+        raise BrokenDataError("corrupt", f"the picture data is damaged ({complaint})")
 
 
 def _complaint(data: bytes) -> str:
     """Return the first warning of libjpeg-turbo, empty where it has none; the smallest scale still reads every bit."""
-    import simplejpeg
-
     try:
-        colorspace = simplejpeg.decode_jpeg_header(data)[2]
-        wanted = "CMYK" if colorspace in {"CMYK", "YCCK"} else "GRAY"
-        simplejpeg.decode_jpeg(data, colorspace=wanted, min_height=1, min_width=1, min_factor=1, strict=True)
+        _decode(data, strict=True)
     except (ValueError, RuntimeError) as error:
-        return str(error)
+        return str(error) or "it cannot be decoded"
     return ""
 
 
-def _raise_for(complaint: str, data: bytes) -> None:
-    """Raise for what means missing or damaged picture data; padding and odd headers do not."""
-    lower = complaint.lower()
-    if "premature end" in lower:
-        raise BrokenDataError("truncated", f"part of the picture is missing ({complaint})")
-    count, marker = _extraneous(complaint)
-    if count < 0 and ("corrupt jpeg data" in lower or "unsupported" in lower or "bogus" in lower):
-        raise BrokenDataError("corrupt", f"the picture data is damaged ({complaint})")
-    in_scan = marker == 0xD9 or 0xD0 <= marker <= 0xD7
-    if count > 2 and in_scan and not _is_padding(data, count):
-        raise BrokenDataError("corrupt", f"the picture data is damaged ({complaint})")
+def _decodes(data: bytes) -> bool:
+    try:
+        _decode(data, strict=False)
+    except (ValueError, RuntimeError):
+        return False
+    return True
 
 
-def _extraneous(complaint: str) -> tuple[int, int]:
-    """Return how many bytes nobody needed and the marker after them; (0, 0) without complaint, (-1, -1) for another."""
-    if not complaint:
-        return 0, 0
-    found = _EXTRANEOUS.search(complaint)
-    return (int(found[1]), int(found[2], 16)) if found else (-1, -1)
+def _decode(data: bytes, *, strict: bool) -> None:
+    import simplejpeg
+
+    kind = simplejpeg.decode_jpeg_header(data, strict=strict)[2]
+    wanted = "CMYK" if kind in {"CMYK", "YCCK"} else "GRAY"
+    simplejpeg.decode_jpeg(data, colorspace=wanted, min_height=1, min_width=1, min_factor=1, strict=strict)
 
 
-def _is_padding(data: bytes, count: int) -> bool:
-    """Return whether the `count` unneeded bytes are one run of fill: a hole's run is longer, damage is no run."""
+def _is_padding(data: bytes, count: int, marker: int) -> bool:
+    """Return whether `count` unneeded bytes before `marker` are harmless: junk between headers, or fill at the end.
+
+    Fill is one run of zeros or ones as long as what was not needed; the run of a hole is longer, damage is no run.
+    """
+    if marker != _END:
+        return not 0xD0 <= marker <= 0xD7
     body = data.removesuffix(END)
-    run = len(body) - len(body.rstrip(body[-1:]))
-    return abs(run - count) <= _PADDING_SLACK_BYTES
+    run = len(body) - len(body.rstrip(body[-1:])) if body[-1:] in {b"\0", b"\xff"} else 0
+    return count - 1 <= run <= count + _PADDING_SLACK_BYTES
