@@ -1,0 +1,185 @@
+"""Read zip and tar archives member by member; nothing is ever unpacked to a disk."""
+
+import lzma
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import IO, BinaryIO
+
+from driveflow.errors import BrokenDataError, DriveflowError
+
+_BROKEN = (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError, ValueError)
+"""What the readers raise on bytes that are no archive; OSError is bz2's and gzip's word for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class ArchiveLimits:
+    """How much an archive may hold; what goes beyond is refused."""
+
+    max_members: int = 500_000
+    max_member_bytes: int = 512 << 20
+    max_ratio: float = 200.0  # of unpacked to packed bytes; pictures stay near 1, label texts near 20
+    free_bytes: int = 1 << 20  # members up to this size may have any ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One file in an archive; `refused` is a reason code, empty where the member may be read."""
+
+    number: int  # position in the archive
+    name: str  # with "/" between its parts and no leading "./"
+    byte_count: int
+    refused: str = ""
+    detail: str = ""
+
+
+Opener = Callable[[], BinaryIO]
+
+
+def list_members(opener: Opener, packed_bytes: int, limits: ArchiveLimits) -> list[Member]:
+    """Return the files of an archive in their order, those included that must not be read; folders are left out.
+
+    Raises:
+        BrokenDataError: archive_broken, where it cannot be read to its end; archive_too_large.
+    """
+    with _opened(opener) as archive:
+        entries = _zip_entries(archive, limits) if isinstance(archive, zipfile.ZipFile) else _tar_entries(archive)
+        allowed = None if isinstance(archive, zipfile.ZipFile) else _most_bytes(packed_bytes, limits)
+        members: list[Member] = []
+        total = 0
+        for member in entries:
+            members.append(_checked(member, limits))
+            total += member.byte_count
+            if len(members) > limits.max_members:
+                raise BrokenDataError("archive_too_large", f"more than {limits.max_members:,} members")
+            if allowed is not None and total > allowed:
+                detail = f"more than {allowed:,} bytes from {packed_bytes:,}; at most {limits.max_ratio:g} to 1"
+                raise BrokenDataError("archive_ratio", detail)
+    return members
+
+
+def read_members(opener: Opener, numbers: Collection[int]) -> Iterator[tuple[int, bytes | BrokenDataError]]:
+    """Yield the members at `numbers` in the order of the archive; one that cannot be read comes as its error."""
+    wanted = set(numbers)
+    with _opened(opener) as archive:
+        if isinstance(archive, zipfile.ZipFile):
+            for number, info in enumerate(archive.infolist()):
+                if number in wanted:
+                    yield number, _read_zipped(archive, info)
+            return
+        for number, entry in enumerate(archive):
+            if number in wanted:
+                yield number, _read_tarred(archive, entry)
+
+
+@contextmanager
+def _opened(opener: Opener) -> Iterator[zipfile.ZipFile | tarfile.TarFile]:
+    with opener() as stream:
+        is_zip = stream.read(2) == b"PK"
+        stream.seek(0)
+        try:
+            with zipfile.ZipFile(stream) if is_zip else tarfile.open(fileobj=stream, mode="r:*") as archive:
+                yield archive
+        except DriveflowError:
+            raise
+        except _BROKEN as error:
+            raise BrokenDataError("archive_broken", f"cannot be read to its end: {error}") from error
+
+
+def _zip_entries(archive: zipfile.ZipFile, limits: ArchiveLimits) -> Iterator[Member]:
+    for number, info in enumerate(archive.infolist()):
+        if not info.is_dir():
+            reason, detail = _zip_refusal(info, limits)
+            name = info.orig_filename if "\0" in info.orig_filename else info.filename
+            yield Member(number, name, info.file_size, reason, detail)
+
+
+def _zip_refusal(info: zipfile.ZipInfo, limits: ArchiveLimits) -> tuple[str, str]:
+    kind = stat.S_IFMT(info.external_attr >> 16)
+    if kind == stat.S_IFLNK:
+        return "archive_link", "a symbolic link; links are not followed"
+    if kind not in {0, stat.S_IFREG}:
+        return "archive_special", "no regular file"
+    if info.flag_bits & 1:
+        return "archive_encrypted", "the member is encrypted"
+    ratio = info.file_size / max(info.compress_size, 1)
+    if ratio > limits.max_ratio and info.file_size > limits.free_bytes:
+        detail = (
+            f"{info.file_size:,} bytes from {info.compress_size:,}, ratio {ratio:,.0f}; at most {limits.max_ratio:g}"
+        )
+        return "archive_ratio", detail
+    return "", ""
+
+
+def _tar_entries(archive: tarfile.TarFile) -> Iterator[Member]:
+    for number, entry in enumerate(archive):
+        if entry.isdir():
+            continue
+        reason = detail = ""
+        if entry.issym() or entry.islnk():
+            reason, detail = "archive_link", f"a link to {entry.linkname!r}; links are not followed"
+        elif not entry.isfile():
+            reason, detail = "archive_special", "no regular file"
+        yield Member(number, entry.name, entry.size, reason, detail)
+    _check_tar_end(archive)
+
+
+def _check_tar_end(archive: tarfile.TarFile) -> None:
+    """Refuse a tar whose reading ended at a header that makes no sense: the module takes that for the end."""
+    stream = archive.fileobj
+    if stream is None:
+        return
+    stream.seek(archive.offset)
+    if any(stream.read(tarfile.BLOCKSIZE)):
+        raise tarfile.ReadError(f"the header at byte {archive.offset:,} is broken")
+
+
+def _most_bytes(packed_bytes: int, limits: ArchiveLimits) -> int:
+    """Return how much may come out of a tar; its members tell no ratio of their own, so the whole is judged."""
+    return max(limits.free_bytes, int(limits.max_ratio * packed_bytes))
+
+
+def _checked(member: Member, limits: ArchiveLimits) -> Member:
+    """Return `member` with a plain name; one that leads out of the archive, or is too large, is refused."""
+    name = member.name.replace("\\", "/")
+    parts = name.split("/")
+    drive = len(parts[0]) == 2 and parts[0].endswith(":")
+    if name.startswith("/") or ".." in parts or drive or "\0" in name:
+        return replace(member, refused="archive_path_escape", detail="the name leads out of the archive")
+    member = replace(member, name="/".join(part for part in parts if part not in {"", "."}))
+    if member.refused or member.byte_count <= limits.max_member_bytes:
+        return member
+    detail = f"{member.byte_count:,} bytes; at most {limits.max_member_bytes:,}"
+    return replace(member, refused="too_large", detail=detail)
+
+
+def _read_zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes | BrokenDataError:
+    # only deflate bounds what one read unpacks; the others are fed little at a time, for a size that lies
+    piece = 1 << 20 if info.compress_type in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED} else 1 << 12
+    try:
+        with archive.open(info) as stream:
+            return _read_all(stream, info.file_size, piece)
+    except (*_BROKEN, NotImplementedError, RuntimeError) as error:
+        return BrokenDataError("archive_member_broken", f"cannot be read: {error}")
+
+
+def _read_tarred(archive: tarfile.TarFile, entry: tarfile.TarInfo) -> bytes | BrokenDataError:
+    stream = archive.extractfile(entry)
+    if stream is None:
+        return BrokenDataError("archive_member_broken", "no regular file")
+    return _read_all(stream, entry.size, 1 << 20)
+
+
+def _read_all(stream: IO[bytes], byte_count: int, piece_bytes: int) -> bytes:
+    pieces: list[bytes] = []
+    read = 0
+    while read <= byte_count and (piece := stream.read(piece_bytes)):
+        pieces.append(piece)
+        read += len(piece)
+    if read != byte_count:
+        raise ValueError(f"{read:,} bytes where the archive says {byte_count:,}")
+    return b"".join(pieces)

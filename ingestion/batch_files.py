@@ -1,0 +1,149 @@
+"""The files of a batch: its objects, and the members of its archives beside them."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from driveflow.errors import BrokenDataError
+from driveflow.formats.file_kinds import kind_of
+from driveflow.storage.objects import ObjectInfo, read_bytes
+from ingestion.archives import ArchiveLimits, list_members, read_members
+from ingestion.listing import NOT_FOLLOWED
+from ingestion.object_stream import open_object
+
+MAX_FILE_BYTES = 512 << 20
+"""What is larger is no camera picture and no label file, and is not read into memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFile:
+    """One file of a batch, an object or a member of an archive."""
+
+    name: str  # as SOURCES and QUARANTINE call it, unique in the batch: "a/b.jpg", "a.zip!b.jpg"
+    place: str  # as label formats see it: an archive is a folder "a.zip!"
+    byte_count: int
+    entry: ObjectInfo
+    member: int | None = None  # position in the archive
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A file that cannot be used, and why."""
+
+    name: str
+    reason: str
+    detail: str
+    byte_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchFiles:
+    """Every file that may be read, and those refused unread; label readers see it as `LabelFiles`."""
+
+    files: tuple[BatchFile, ...]  # sorted by place
+    refused: tuple[Refusal, ...]
+    archives: int
+    texts: Mapping[str, bytes]  # members of archives that may hold labels, by place
+    by_place: Mapping[str, BatchFile]
+    paths: Sequence[str]  # every place, sorted
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of the file at the place `path`."""
+        kept = self.texts.get(path)
+        return read_bytes(self.by_place[path].entry.uri) if kept is None else kept
+
+    def place_of(self, name: str) -> str:
+        """Return the place of the file called `name`; a name that no file has comes back as it is."""
+        return next((file.place for file in self.files if name in {file.name, file.place}), name)
+
+    def name_of(self, place: str) -> str:
+        """Return what the file at `place` is called."""
+        return self.by_place[place].name if place in self.by_place else place
+
+
+def open_files(objects: Sequence[ObjectInfo], limits: ArchiveLimits | None = None) -> BatchFiles:
+    """Look into the archives of a batch and return all its files; nothing is unpacked to a disk."""
+    gathering = _Gathering(limits or ArchiveLimits())
+    for entry in objects:
+        gathering.add(entry)
+    files = tuple(sorted(gathering.files, key=lambda file: file.place))
+    by_place = {file.place: file for file in files}
+    paths = tuple(by_place)
+    return BatchFiles(files, tuple(gathering.refused), gathering.archives, gathering.texts, by_place, paths)
+
+
+def opener_of(entry: ObjectInfo) -> Callable[[], BinaryIO]:
+    """Return what opens the object `entry`."""
+    return lambda: open_object(entry)
+
+
+@dataclass(slots=True)
+class _Gathering:
+    """The files found so far."""
+
+    limits: ArchiveLimits
+    files: list[BatchFile] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    texts: dict[str, bytes] = field(default_factory=dict)
+    archives: int = 0
+    taken: set[str] = field(default_factory=set)  # places
+
+    def add(self, entry: ObjectInfo) -> None:
+        name = _writable(entry.path)
+        if entry.version in NOT_FOLLOWED:
+            self.refused.append(Refusal(name, entry.version, "not a regular file; links are not followed", 0))
+        elif kind_of(entry.path) == "archive":
+            self._add_archive(entry, name)
+        elif entry.size > MAX_FILE_BYTES:
+            detail = f"{entry.size:,} bytes; a picture or label file has at most {MAX_FILE_BYTES:,}"
+            self.refused.append(Refusal(name, "too_large", detail, entry.size))
+        else:
+            self.files.append(BatchFile(name, self._take(name), entry.size, entry))
+
+    def _add_archive(self, entry: ObjectInfo, name: str) -> None:
+        try:
+            members = list_members(opener_of(entry), entry.size, self.limits)
+        except BrokenDataError as error:
+            self.refused.append(Refusal(name, error.code, error.detail, entry.size))
+            return
+        self.archives += 1
+        found: dict[int, BatchFile] = {}
+        for member in members:
+            called = f"{name}!{_writable(member.name)}"
+            if member.refused:
+                self.refused.append(Refusal(called, member.refused, member.detail, member.byte_count))
+            else:
+                place = self._take(f"{name}!/{_writable(member.name)}")
+                called = f"{name}!{place[len(name) + 2 :]}"
+                found[member.number] = BatchFile(called, place, member.byte_count, entry, member.number)
+        self._read_texts(entry, found)
+        self.files += found.values()
+
+    def _read_texts(self, entry: ObjectInfo, found: dict[int, BatchFile]) -> None:
+        """Keep the members that may hold labels; one that cannot be read is refused and leaves `found`."""
+        wanted = [number for number, file in found.items() if kind_of(file.place) == "text"]
+        for number, data in read_members(opener_of(entry), wanted) if wanted else _nothing():
+            if isinstance(data, BrokenDataError):
+                file = found.pop(number)
+                self.refused.append(Refusal(file.name, data.code, data.detail, file.byte_count))
+            else:
+                self.texts[found[number].place] = data
+
+    def _take(self, place: str) -> str:
+        """Return `place`, or the first of "a#2.jpg", "a#3.jpg" ... that is free: one archive may hold a name twice."""
+        number, free = 1, place
+        stem, dot, extension = place.rpartition(".")
+        while free in self.taken:
+            number += 1
+            free = f"{stem}#{number}.{extension}" if dot and "/" not in extension else f"{place}#{number}"
+        self.taken.add(free)
+        return free
+
+
+def _nothing() -> Iterator[tuple[int, bytes | BrokenDataError]]:
+    return iter(())
+
+
+def _writable(name: str) -> str:
+    r"""Return `name` as text that UTF-8 can hold; bytes that are no UTF-8 are spelled \xNN."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

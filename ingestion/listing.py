@@ -1,0 +1,21 @@
+"""List what a batch holds, once, so that everything after works on the same files."""
+
+from driveflow.errors import EmptyBatchError
+from driveflow.storage.objects import ObjectInfo, join, list_objects, list_skipped
+
+NOT_FOLLOWED = frozenset(["link", "special_file"])
+"""What stands in `ObjectInfo.version` of an entry that is no object; it will be quarantined under this name."""
+
+
+def list_batch(uri: str) -> tuple[ObjectInfo, ...]:
+    """Return every object of the batch at `uri`, sorted by path; links are listed too, but marked, and never followed.
+
+    Raises:
+        NotFoundError: there is no such folder.
+        EmptyBatchError: nothing is in it.
+    """
+    found = list(list_objects(uri))
+    found += [ObjectInfo(join(uri, path), path, 0, why) for path, why in list_skipped(uri)]
+    if not found:
+        raise EmptyBatchError(f"The batch at {uri} is empty: there is not one file in it.")
+    return tuple(sorted(found, key=lambda entry: entry.path))

@@ -1,0 +1,93 @@
+"""Look at every file that may be a picture: read it, digest it, check that it is whole."""
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TypeVar
+
+from driveflow.canonical import digest_bytes
+from driveflow.errors import BrokenDataError, NotFoundError, StorageError
+from driveflow.images.probe import Probe, open_picture, orientation, probe
+from driveflow.images.quiet import quiet
+from driveflow.storage.objects import read_bytes
+from ingestion.archives import read_members
+from ingestion.batch_files import BatchFile, Refusal, opener_of
+
+_AHEAD_PER_THREAD = 4  # pictures that may wait in memory for their turn
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """A file that is a usable picture; `turned` is its EXIF orientation where that swaps the sides (5 to 8), else 1."""
+
+    file: BatchFile
+    frame_id: str
+    probe: Probe
+    turned: int
+
+
+def look_at_objects(files: Iterable[BatchFile]) -> Iterator[Looked | Refusal]:
+    """Look at files that are objects of their own, on all processors, and yield what they are in the order given."""
+    return _in_order(lambda file: _look(file, _read(file)), files)
+
+
+def look_at_members(files: Sequence[BatchFile]) -> Iterator[tuple[Looked | Refusal, bytes]]:
+    """Look at members of archives and yield what they are with their bytes, archive by archive."""
+    return _in_order(lambda pair: (_look(*pair), pair[1] if isinstance(pair[1], bytes) else b""), _members(files))
+
+
+def _members(files: Sequence[BatchFile]) -> Iterator[tuple[BatchFile, bytes | BrokenDataError]]:
+    for _, group in groupby(sorted(files, key=lambda file: file.entry.path), key=lambda file: file.entry.uri):
+        by_number = {file.member: file for file in group}
+        entry = next(iter(by_number.values())).entry
+        for number, data in read_members(opener_of(entry), {number for number in by_number if number is not None}):
+            yield by_number[number], data
+
+
+def _in_order(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
+    """Yield `work` of each item in order, some of it done ahead; never more than a bounded number is in memory."""
+    threads = os.cpu_count() or 1
+    waiting: deque[Future[_Result]] = deque()
+    with ThreadPoolExecutor(threads) as pool:
+        for item in items:
+            waiting.append(pool.submit(work, item))
+            if len(waiting) > threads * _AHEAD_PER_THREAD:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _read(file: BatchFile) -> bytes | BrokenDataError:
+    """Return the bytes of an object; what is wrong with this one file is returned, a failing storage is raised."""
+    try:
+        data = read_bytes(file.entry.uri)
+    except NotFoundError:
+        return BrokenDataError("vanished", "the file was there when the batch was listed")
+    except StorageError as error:
+        if isinstance(error.__cause__, PermissionError):
+            return BrokenDataError("unreadable", str(error.__cause__.strerror))
+        raise
+    if len(data) != file.byte_count:
+        return BrokenDataError("changed", f"{file.byte_count:,} bytes when listed, {len(data):,} when read")
+    return data
+
+
+def _look(file: BatchFile, data: bytes | BrokenDataError) -> Looked | Refusal:
+    try:
+        if isinstance(data, BrokenDataError):
+            raise data
+        found = probe(data)
+        return Looked(file, digest_bytes(data), found, _turned(data))
+    except BrokenDataError as error:
+        return Refusal(file.name, error.code, error.detail, file.byte_count)
+
+
+def _turned(data: bytes) -> int:
+    with quiet(), open_picture(data) as image:
+        value = orientation(image)
+        return value if value >= 5 else 1

@@ -1,0 +1,176 @@
+"""Assign splits by drive group, batch after batch, so that a new batch never moves an old frame."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from driveflow.errors import InvalidInputError
+from driveflow.flow.sections import HoldoutSection
+from driveflow.formats.source_split import spell_split
+from ingestion.split_board import Placement, Sighting, SplitBoard, SplitConflict, SplitRules, find_root
+
+_SHOWN = 5
+
+
+def place_frames(batches: Sequence[tuple[str, Sequence[Sighting]]], rules: SplitRules) -> Placement:
+    """Place the frames of `batches` (name, sightings) in the order of their arrival.
+
+    Frames of drives that share a frame, or of one drive name, form a group, and a new group gets one split: hold-out
+    where that is stated for any of its frames, else what the batch states, else by seeded hash. A later batch's frames
+    join the group they belong to. Where they would link groups of different splits, or are stated to be in another
+    split than their group, they are left out; the old frames stay. One thing beats that: frames stated to be hold-out
+    make their group hold-out, and the frames that were in it before are left out. What was left out stays so.
+
+    Raises:
+        InvalidInputError: the hold-out names a drive or a source split that no batch has.
+    """
+    _check_names(batches, rules.holdout)
+    board = SplitBoard(rules)
+    for number, (name, sightings) in enumerate(batches):
+        arrival = _Arrival(board, number, name)
+        for sighting in sightings:
+            arrival.see(sighting)
+        for component in arrival.components():
+            arrival.place(component)
+    return board.placement()
+
+
+@dataclass(slots=True)
+class _Component:
+    """Frames of a batch that hang together, with the groups and the new drives they hang on."""
+
+    roots: set[str] = field(default_factory=set)
+    fresh: set[str] = field(default_factory=set)
+    frames: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Arrival:
+    """One batch on its way to the board."""
+
+    board: SplitBoard
+    number: int
+    name: str
+    drives: dict[str, set[str]] = field(default_factory=dict)  # frame -> its drives in this batch
+    stated: dict[str, str] = field(default_factory=dict)  # frame -> split, where one is stated
+
+    def see(self, sighting: Sighting) -> None:
+        """Take note of one source."""
+        self.drives.setdefault(sighting.frame_id, set()).add(sighting.drive)
+        split = self.board.rules.stated(self.name, sighting)
+        if split and self.stated.get(sighting.frame_id) != "holdout":
+            self.stated[sighting.frame_id] = split
+
+    def components(self) -> list[_Component]:
+        """Return what hangs together; frames that are seen on bridges only are left out at once."""
+        links: dict[str, str] = {}
+        first: dict[str, str] = {}
+        for frame_id, drives in self.drives.items():
+            nodes = self._nodes(frame_id, drives)
+            for node in nodes:
+                links.setdefault(node, node)
+                links[find_root(links, node)] = find_root(links, nodes[0])
+            if nodes:
+                first[frame_id] = nodes[0]
+            else:
+                self.board.drop(frame_id, f"{self._seen(frame_id)} links groups of different splits")
+        components: dict[str, _Component] = {}
+        for node in links:
+            component = components.setdefault(find_root(links, node), _Component())
+            (component.roots if node in self.board.parents else component.fresh).add(node)
+        for frame_id, node in first.items():
+            components[find_root(links, node)].frames.append(frame_id)
+        return list(components.values())
+
+    def place(self, component: _Component) -> None:
+        """Put the frames of a component into groups, or leave them out."""
+        board = self.board
+        splits = {board.splits[root] for root in component.roots}
+        held = any(self.stated.get(frame_id) == "holdout" for frame_id in component.frames)
+        self._note_conflicts(component)
+        if not component.roots:
+            stated = "holdout" if held else self.stated.get(component.frames[0], "")
+            split = stated or board.rules.drawn(min(component.fresh))
+            self._put(component.frames, board.found(sorted(component.fresh), self.number, split))
+        elif splits == {"holdout"} or (len(splits) == 1 and not held):
+            self._put(component.frames, board.join(component.roots, component.fresh))
+        elif held:
+            self._hold(component)
+        else:
+            self._keep_apart(component)
+
+    def _nodes(self, frame_id: str, drives: Iterable[str]) -> list[str]:
+        board = self.board
+        nodes: set[str] = set()
+        for drive in drives:
+            if drive not in board.bridges:
+                nodes.add(board.find(drive) if drive in board.parents else drive)
+            elif self.stated.get(frame_id) == "holdout":
+                nodes |= {board.find(root) for root in board.bridges[drive]}
+        if frame_id in board.frames:
+            nodes.add(board.find(board.frames[frame_id]))
+        return sorted(nodes)
+
+    def _put(self, frames: Iterable[str], root: str) -> None:
+        """Put new frames into a group, but for those stated to be elsewhere and those once left out."""
+        split = self.board.splits[root]
+        for frame_id in frames:
+            stated = self.stated.get(frame_id, split)
+            if frame_id in self.board.frames or (
+                frame_id in self.board.leaks and self.stated.get(frame_id) != "holdout"
+            ):
+                continue
+            if stated == split:
+                self.board.put(frame_id, root)
+            else:
+                why = f"{self._seen(frame_id)} is stated to be {stated}, but its drive group is in {split}"
+                self.board.drop(frame_id, why)
+
+    def _hold(self, component: _Component) -> None:
+        """Make the groups of a component hold-out, since some of its frames are stated to be."""
+        board = self.board
+        for root in component.roots:
+            if board.splits[root] != "holdout":
+                for frame_id in list(board.members[root]):
+                    if frame_id in board.frames and self.stated.get(frame_id) != "holdout":
+                        board.drop(
+                            frame_id, f"its drive group is touched by the hold-out that batch {self.name!r} states"
+                        )
+        root = board.join(component.roots, component.fresh)
+        board.splits[root] = "holdout"
+        self._put(component.frames, root)
+
+    def _keep_apart(self, component: _Component) -> None:
+        """Leave out what would link groups of different splits."""
+        board = self.board
+        board.bridges |= dict.fromkeys(component.fresh, frozenset(component.roots))
+        for frame_id in component.frames:
+            nodes = self._nodes(frame_id, self.drives[frame_id])
+            if len({board.splits[node] for node in nodes}) == 1 and not self.drives[frame_id] & board.bridges.keys():
+                self._put([frame_id], nodes[0])
+            elif frame_id not in board.frames:
+                board.drop(frame_id, f"{self._seen(frame_id)} links groups of different splits")
+
+    def _note_conflicts(self, component: _Component) -> None:
+        for frame_id in component.frames:
+            split, stated = self.board.split_of(frame_id), self.stated.get(frame_id, "")
+            if split and stated and split != stated:
+                self.board.conflicts.append(SplitConflict(frame_id, split, self.name, stated))
+
+    def _seen(self, frame_id: str) -> str:
+        drives = sorted(self.drives[frame_id])
+        return f"batch {self.name!r}, drive {drives[0]!r}"
+
+
+def _check_names(batches: Sequence[tuple[str, Sequence[Sighting]]], holdout: HoldoutSection) -> None:
+    drives = {sighting.drive for _, sightings in batches for sighting in sightings}
+    splits = {sighting.source_split for _, sightings in batches for sighting in sightings if sighting.source_split}
+    _refuse_missing("drives", [name for name in holdout.drives if name not in drives], sorted(drives))
+    missing = [name for name in holdout.source_splits if spell_split(name) not in splits]
+    _refuse_missing("source_splits", missing, sorted(splits))
+
+
+def _refuse_missing(key: str, missing: Sequence[str], known: Sequence[str]) -> None:
+    if missing:
+        more = f" ({len(known)} in all)" if len(known) > _SHOWN else ""
+        listed = ", ".join(known[:_SHOWN]) or "none"
+        raise InvalidInputError(f"holdout.{key} names {missing[0]!r}, which no batch has; known: {listed}{more}.")

@@ -1,0 +1,132 @@
+"""Which split every drive group has so far, and which frames are in it."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from driveflow.flow.sections import HoldoutSection, SplitSection
+from driveflow.formats.source_split import spell_split
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A frame as one source shows it."""
+
+    frame_id: str
+    drive: str
+    source_split: str
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRules:
+    """Who gets which split; `fixed` gives the split that a batch states for all its frames."""
+
+    holdout: HoldoutSection
+    splits: SplitSection
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    held: frozenset[str] = field(init=False)  # source splits that are hold-out, in our spelling
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "held", frozenset(spell_split(name) for name in self.holdout.source_splits))
+
+    def stated(self, batch: str, sighting: Sighting) -> str:
+        """Return the split that the batch states for this source, or the hold-out by drive or source split."""
+        if batch in self.fixed:
+            return self.fixed[batch]
+        held = sighting.drive in self.holdout.drives or spell_split(sighting.source_split) in self.held
+        return "holdout" if held else ""
+
+    def drawn(self, group: str) -> str:
+        """Return the split of a new group for which nothing is stated, by the hash of its name."""
+        if _share("holdout", self.holdout.seed, group) < self.holdout.fraction:
+            return "holdout"
+        return "val" if _share("val", self.splits.seed, group) < self.splits.val_fraction else "train"
+
+
+@dataclass(frozen=True, slots=True)
+class SplitConflict:
+    """A batch states another split for a frame than the one it has; the hold-out beats, else what was there first."""
+
+    frame_id: str
+    split: str
+    batch: str
+    stated: str
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Split and drive group of every frame that stays, and why each of the others is left out."""
+
+    splits: Mapping[str, str]
+    groups: Mapping[str, str]
+    leaks: Mapping[str, str]  # frame id -> one sentence
+    conflicts: Sequence[SplitConflict]
+
+
+@dataclass(slots=True)
+class SplitBoard:
+    """What is placed so far; a group is known by its root drive."""
+
+    rules: SplitRules
+    parents: dict[str, str] = field(default_factory=dict)  # drive -> drive, up to the root
+    names: dict[str, tuple[int, str]] = field(default_factory=dict)  # root -> (batch it was born with, name)
+    splits: dict[str, str] = field(default_factory=dict)  # root -> split
+    members: dict[str, list[str]] = field(default_factory=dict)  # root -> frames, some of them left out since
+    frames: dict[str, str] = field(default_factory=dict)  # frame -> a drive of its group
+    bridges: dict[str, frozenset[str]] = field(default_factory=dict)  # drive -> groups of different splits it links
+    leaks: dict[str, str] = field(default_factory=dict)
+    conflicts: list[SplitConflict] = field(default_factory=list)
+
+    def find(self, drive: str) -> str:
+        """Return the root of the group of `drive`."""
+        return find_root(self.parents, drive)
+
+    def join(self, roots: Iterable[str], fresh: Iterable[str]) -> str:
+        """Make one group of several and of new drives, and return its root: the one born first, then by name."""
+        first, *others = sorted(roots, key=lambda root: self.names[root])
+        for root in others:
+            self.parents[root] = first
+            self.members[first] += self.members.pop(root)
+        self.parents |= dict.fromkeys(fresh, first)
+        return first
+
+    def found(self, drives: Sequence[str], number: int, split: str) -> str:
+        """Make a group of new drives and return its root."""
+        root = min(drives)
+        self.parents |= dict.fromkeys(drives, root)
+        self.names[root], self.splits[root], self.members[root] = (number, root), split, []
+        return root
+
+    def put(self, frame_id: str, root: str) -> None:
+        """Put a frame into a group."""
+        self.frames[frame_id] = root
+        self.members[root].append(frame_id)
+        self.leaks.pop(frame_id, None)
+
+    def drop(self, frame_id: str, why: str) -> None:
+        """Leave a frame out."""
+        self.frames.pop(frame_id, None)
+        self.leaks[frame_id] = why
+
+    def split_of(self, frame_id: str) -> str:
+        """Return the split of a placed frame, nothing for another."""
+        return self.splits[self.find(self.frames[frame_id])] if frame_id in self.frames else ""
+
+    def placement(self) -> Placement:
+        """Return where every frame is."""
+        roots = {frame_id: self.find(drive) for frame_id, drive in self.frames.items()}
+        splits = {frame_id: self.splits[root] for frame_id, root in roots.items()}
+        groups = {frame_id: self.names[root][1] for frame_id, root in roots.items()}
+        return Placement(splits, groups, self.leaks, self.conflicts)
+
+
+def find_root(parents: dict[str, str], node: str) -> str:
+    """Return the root above `node`, shortening the way there."""
+    while (parent := parents[node]) != node:
+        parents[node] = node = parents[parent]
+    return node
+
+
+def _share(purpose: str, seed: int, group: str) -> float:
+    """Return a number from 0 to 1, the same on every machine."""
+    return int.from_bytes(hashlib.sha256(f"{purpose}:{seed}:{group}".encode()).digest()[:8]) / 2**64

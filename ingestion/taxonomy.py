@@ -1,0 +1,73 @@
+"""Map the class names of a batch to those of the project."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from driveflow.errors import UnmappedClassError
+from driveflow.flow.sections import TaxonomySection
+
+_SHOWN = 50
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMap:
+    """What becomes of each foreign class name: a class, an ignore region of every class, or nothing."""
+
+    classes: tuple[str, ...]
+    outcomes: Mapping[str, tuple[str, ...]]  # foreign name -> classes of its boxes; none: they are dropped
+    ignored: frozenset[str]  # foreign names whose boxes become ignore regions
+
+    def annotated(self, names: tuple[str, ...]) -> frozenset[str]:
+        """Return the project's classes that were looked for where `names` were."""
+        found = (self.outcomes.get(name, ()) for name in names if name not in self.ignored)
+        return frozenset(name for names_ in found for name in names_)
+
+
+def map_classes(taxonomy: TaxonomySection, box_counts: Mapping[str, int]) -> ClassMap:
+    """Map every name of `box_counts`; names match exactly first, then without case where only one thing is meant.
+
+    Raises:
+        UnmappedClassError: names with boxes that the taxonomy does not know; it lists them all with their counts.
+    """
+    rules = _rules(taxonomy)
+    outcomes: dict[str, tuple[str, ...]] = {}
+    ignored: set[str] = set()
+    unmapped: dict[str, int] = {}
+    for name, count in box_counts.items():
+        meaning = _meaning(rules, name)
+        if meaning is None:
+            if count:
+                unmapped[name] = count
+        elif meaning == "ignore:":
+            ignored.add(name)
+            outcomes[name] = taxonomy.classes
+        else:
+            outcomes[name] = (meaning.removeprefix("class:"),) if meaning != "drop:" else ()
+    if unmapped:
+        raise UnmappedClassError(_describe(unmapped, taxonomy))
+    return ClassMap(taxonomy.classes, outcomes, frozenset(ignored))
+
+
+def _rules(taxonomy: TaxonomySection) -> dict[str, str]:
+    """Return what each known name means; what was written for one name beats the class of that name."""
+    rules = {name: f"class:{name}" for name in taxonomy.classes}
+    rules |= dict.fromkeys(taxonomy.ignore, "ignore:")
+    rules |= dict.fromkeys(taxonomy.drop, "drop:")
+    return rules | {name: f"class:{target}" for name, target in taxonomy.aliases.items()}
+
+
+def _meaning(rules: Mapping[str, str], name: str) -> str | None:
+    if name in rules:
+        return rules[name]
+    alike = {meaning for known, meaning in rules.items() if known.strip().casefold() == name.strip().casefold()}
+    return alike.pop() if len(alike) == 1 else None
+
+
+def _describe(unmapped: Mapping[str, int], taxonomy: TaxonomySection) -> str:
+    by_count = sorted(unmapped.items(), key=lambda item: (-item[1], item[0]))
+    listed = ", ".join(f"{name!r} ({count:,} boxes)" for name, count in by_count[:_SHOWN])
+    more = f" and {len(by_count) - _SHOWN} more" if len(by_count) > _SHOWN else ""
+    return (
+        f"The taxonomy does not know {len(by_count)} classes of the batch: {listed}{more}. "
+        f"Its classes are {', '.join(taxonomy.classes)}; name the others under aliases, drop or ignore."
+    )
