@@ -74,7 +74,7 @@ def _drawn(box: ReturnedBox, frame: SentFrame, sent: Mapping[str, SentBox]) -> _
     stated = box.attributes if box.attributes is not None else origin.attributes if origin else {}
     claim = origin.box_id if origin else ""
     corners = clip(corners_of(box), frame.width, frame.height)
-    return _Drawn(box.class_name, corners, box.ignore, canonical_json(dict(stated)), claim)
+    return _Drawn(box.class_name, corners, box.ignore, canonical_json(dict(stated)) if stated else "{}", claim)
 
 
 def _named(frame_id: str, box: _Drawn, *, is_sent: bool) -> AnswerBox:

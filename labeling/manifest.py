@@ -95,7 +95,9 @@ class ReturnedBox:
         corners = (self.x1, self.y1, self.x2, self.y2)
         if not all(math.isfinite(value) for value in corners):
             raise ValueError(f"a corner is no number: {corners}")
-        _refuse_unwritable(self.box_id or "", self.class_name, canonical_json(dict(self.attributes or {})))
+        _refuse_unwritable(
+            self.box_id or "", self.class_name, canonical_json(dict(self.attributes)) if self.attributes else ""
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

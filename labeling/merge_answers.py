@@ -78,9 +78,9 @@ class _ClassMerge:
         for older in answers[1:]:
             self._set_aside(newest, older)
         foreign = [row for row in self.local if row["origin"] not in self.campaigns and not row["ignore"]]
+        is_ours = any(row["origin"] in self.campaigns for row in self.local)
         is_annotated = self.name in self.merge.annotated
-        asked = self.name in newest.frame.missing_classes
-        if is_annotated and (foreign or not (asked or self.local)):
+        if is_annotated and not is_ours and (foreign or self.name not in newest.frame.missing_classes):
             self._keep(newest)
             return False
         self._take(newest, foreign)
@@ -100,9 +100,7 @@ class _ClassMerge:
         boxes = newest.boxes[self.name]
         self.merge.boxes += self.local
         self.merge.counts["boxes_superseded"] += len(boxes)
-        ours = {_corners(row) for row in self.local if row["origin"] in self.campaigns}
-        returned = {box.corners for box in boxes}
-        if returned not in ({_corners(row) for row in self.local}, ours or None):
+        if {box.corners for box in boxes} != {_corners(row) for row in self.local}:
             left = [_spell_row(row) for row in self.local]
             self._disagree(("already_annotated", "left"), left, _spell_boxes(newest, self.name))
 
@@ -112,7 +110,7 @@ class _ClassMerge:
         self.merge.taken.add(self.name)
         if self.name not in self.merge.annotated:
             self.merge.new.add(self.name)
-            self.merge.boxes += self._merge_local(newest, foreign)
+        self.merge.boxes += self._merge_local(newest, foreign)
         self.merge.annotated.add(self.name)
         self.merge.boxes += [_box_row(newest, self.name, box) for box in boxes]
         self.merge.counts["boxes_taken"] += len(boxes)
@@ -122,11 +120,11 @@ class _ClassMerge:
         """Return the local boxes that stay beside the answer; say where somebody changed them since the hand-off."""
         sent = {box.box_id: box for box in newest.frame.prelabels if not box.origin.startswith("model:")}
         returned = {box.box_id: box for boxes in newest.boxes.values() for box in boxes if box.sent}
-        here = {str(row["box_id"]): row for row in foreign}
+        here = {str(row["box_id"]): row for row in self.local}
         for box_id, start in sent.items():
-            if start.class_name == self.name and box_id not in here and box_id in returned:
+            if start.class_name == self.name and box_id in returned and box_id not in here:
                 self._disagree(("deleted_here", "right"), None, _spell_box(returned[box_id]))
-        for box_id in sorted(here.keys() & sent.keys()):
+        for box_id in sorted({str(row["box_id"]) for row in foreign} & sent.keys()):
             answer = returned.get(box_id)
             if self._inside(here[box_id], newest) != corners_of(sent[box_id]):
                 self._disagree(

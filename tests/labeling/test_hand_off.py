@@ -1,0 +1,269 @@
+"""Hand-off: one campaign for one request, however often and however broken off."""
+
+import json
+
+import pytest
+
+from driveflow.errors import InvalidInputError, NotFoundError
+from driveflow.flow.sections import LabelingSection
+from labeling.campaigns import close_campaign, is_closed, list_campaigns, open_manifest
+from labeling.hand_off import hand_off
+from labeling.manifest import CampaignManifest
+from tests.labeling.made import (
+    FakePixels,
+    about,
+    box_row,
+    frame_id,
+    frame_row,
+    hand_off_request,
+    predictions,
+    return_text,
+    source_row,
+    tables,
+)
+
+NAMES = ("a", "b", "c", "d")
+
+
+def files_of(store) -> dict[str, bytes]:
+    return {path.relative_to(store).as_posix(): path.read_bytes() for path in store.rglob("*") if path.is_file()}
+
+
+def pictures() -> dict[str, bytes]:
+    return {frame_id(name): f"picture {name}".encode() for name in NAMES}
+
+
+def frames(**more) -> list[dict]:
+    return [frame_row(name, **more) for name in NAMES]
+
+
+def test_the_same_request_twice_is_one_complete_campaign(tmp_path):  # AC-C1, AC-C2, AC-C4
+    request = hand_off_request(tables(frames()), NAMES, tmp_path)
+
+    first = hand_off(request)
+    before = files_of(tmp_path)
+    second = hand_off(request)
+
+    assert second.campaign == first.campaign
+    assert second.counts == first.counts
+    assert files_of(tmp_path) == before
+    assert list_campaigns(tmp_path.as_uri()) == (first.campaign.campaign_id,)
+
+
+@pytest.mark.parametrize("fail_at", range(len(NAMES)))
+def test_a_hand_off_that_was_killed_ends_in_the_same_folder(tmp_path, fail_at):  # AC-C1
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    hand_off(hand_off_request(tables(frames()), NAMES, whole))
+
+    with pytest.raises(KeyboardInterrupt):
+        hand_off(hand_off_request(tables(frames()), NAMES, broken, pixels=FakePixels(pictures(), fail_at=fail_at)))
+    assert list_campaigns(broken.as_uri()) == ()
+    hand_off(hand_off_request(tables(frames()), NAMES, broken))
+
+    assert files_of(broken) == files_of(whole)
+
+
+def test_a_hand_off_that_goes_on_copies_only_what_is_missing(tmp_path):
+    request = hand_off_request(tables(frames()), NAMES, tmp_path)
+    done = hand_off(request)
+    folder = tmp_path / "campaigns" / done.campaign.campaign_id
+    (folder / "campaign.json").unlink()
+    (folder / "images" / f"{frame_id('b')}.jpg").unlink()
+    again = FakePixels(pictures())
+
+    hand_off(hand_off_request(tables(frames()), NAMES, tmp_path, pixels=again))
+
+    assert again.reads == [frame_id("b")]
+
+
+def test_what_came_back_is_never_touched_by_a_second_hand_off(tmp_path):  # AC-C5
+    request = hand_off_request(tables(frames()), NAMES, tmp_path)
+    done = hand_off(request)
+    returned = tmp_path / "campaigns" / done.campaign.campaign_id / "returns" / "a.json"
+    returned.parent.mkdir()
+    returned.write_text("{}")
+
+    hand_off(request)
+    (tmp_path / "campaigns" / done.campaign.campaign_id / "campaign.json").unlink()
+    hand_off(request)
+
+    assert returned.read_text() == "{}"
+
+
+def test_only_what_lacks_an_annotated_class_is_sent(tmp_path):
+    made = tables([frame_row("a", annotated=("car", "truck")), frame_row("b", annotated=("car",)), frame_row("c")])
+
+    done = hand_off(hand_off_request(made, ("a", "b", "c"), tmp_path))
+
+    manifest = open_manifest(tmp_path.as_uri(), done.campaign.campaign_id)
+    assert {frame.frame_id: frame.missing_classes for frame in manifest.frames} == {
+        frame_id("b"): ("truck",),
+        frame_id("c"): ("car", "truck"),
+    }
+    assert done.counts["frames_already_annotated"] == 1
+
+
+def test_nothing_left_to_send_makes_no_campaign(tmp_path):
+    made = tables([frame_row("a", annotated=("car", "truck"))])
+
+    done = hand_off(hand_off_request(made, ("a",), tmp_path))
+
+    assert done.campaign is None
+    assert files_of(tmp_path) == {}
+
+
+def test_a_frame_that_is_out_already_is_not_sent_again(tmp_path):
+    hand_off(hand_off_request(tables(frames()), ("a", "b"), tmp_path))
+
+    done = hand_off(hand_off_request(tables(frames()), ("b", "c"), tmp_path))
+
+    assert done.campaign.frames == (frame_id("c"),)
+    assert done.counts["frames_already_out"] == 1
+
+
+def test_a_class_that_is_out_already_is_not_asked_for_again(tmp_path):
+    hand_off(hand_off_request(tables(frames()), ("a",), tmp_path, classes=("car",)))
+
+    done = hand_off(hand_off_request(tables(frames()), ("a",), tmp_path))
+
+    assert open_manifest(tmp_path.as_uri(), done.campaign.campaign_id).frames[0].missing_classes == ("truck",)
+
+
+def test_the_frames_of_a_closed_campaign_that_nobody_answered_are_sent_again(tmp_path):
+    store = tmp_path.as_uri()
+    first = hand_off(hand_off_request(tables(frames()), ("a", "b"), tmp_path)).campaign.campaign_id
+    returned = tmp_path / "campaigns" / first / "returns" / "x.json"
+    returned.parent.mkdir()
+    returned.write_bytes(return_text(about("a"), campaign_id=first))
+    close_campaign(store, first, "ann", "the vendor lost it")
+
+    done = hand_off(hand_off_request(tables(frames()), ("a", "b", "c"), tmp_path))
+
+    assert done.campaign.frames == (frame_id("b"), frame_id("c"))
+
+
+def test_asking_again_for_what_a_closed_campaign_asks_opens_it(tmp_path):
+    request = hand_off_request(tables(frames()), NAMES, tmp_path)
+    campaign_id = hand_off(request).campaign.campaign_id
+    close_campaign(tmp_path.as_uri(), campaign_id, "ann", "by mistake")
+
+    again = hand_off(request)
+
+    assert again.campaign.campaign_id == campaign_id
+    assert not is_closed(tmp_path.as_uri(), campaign_id)
+
+
+def test_two_pictures_of_one_base_name_both_survive(tmp_path):  # AC-C17
+    sources = [source_row("a", path="left/0001.jpg"), source_row("b", path="right/0001.jpg")]
+    made = tables([frame_row("a"), frame_row("b")], sources=sources)
+
+    done = hand_off(hand_off_request(made, ("a", "b"), tmp_path))
+
+    folder = tmp_path / "campaigns" / done.campaign.campaign_id / "images"
+    assert {path.read_bytes() for path in folder.iterdir()} == {b"picture a", b"picture b"}
+
+
+def test_a_frame_goes_out_as_a_still_with_its_time_and_never_as_a_number(tmp_path):  # AC-C25
+    sources = [source_row("a", path="run.mp4", captured_ns=1_000_000_007)]
+    made = tables([frame_row("a")], sources=sources)
+
+    done = hand_off(hand_off_request(made, ("a",), tmp_path))
+
+    sent = json.loads((tmp_path / "campaigns" / done.campaign.campaign_id / "campaign.json").read_bytes())["frames"][0]
+    assert sent["captured_ns"] == 1_000_000_007
+    assert sent["picture"] == f"images/{frame_id('a')}.jpg"
+    assert not {"index", "frame_number", "video"} & sent.keys()
+
+
+def test_the_picture_is_named_by_what_it_is(tmp_path):
+    done = hand_off(hand_off_request(tables([frame_row("a.png")]), ("a.png",), tmp_path))
+
+    assert (tmp_path / "campaigns" / done.campaign.campaign_id / "images" / f"{frame_id('a.png')}.png").exists()
+
+
+def test_boxes_to_start_from_are_those_of_missing_classes(tmp_path):
+    made = tables(
+        [frame_row("a", annotated=("truck",))],
+        [box_row("a", "known", "truck"), box_row("a", "half", "car", (20, 20, 30, 30)), box_row("a", "i", ignore=True)],
+    )
+    seen = predictions(
+        box_row("a", "sure", score=0.9, origin="model:m"),
+        box_row("a", "unsure", score=0.1, origin="model:m"),
+        box_row("a", "other", "truck", score=0.9, origin="model:m"),
+        box_row("a", "edge", corners=(90, 1, 120, 9), score=0.9, origin="model:m"),
+        box_row("b", "elsewhere", score=0.9, origin="model:m"),
+    )
+
+    done = hand_off(hand_off_request(made, ("a",), tmp_path, prelabels=seen))
+
+    (frame,) = open_manifest(tmp_path.as_uri(), done.campaign.campaign_id).frames
+    assert [(box.box_id, box.x2, box.origin) for box in frame.prelabels] == [
+        ("edge", 100.0, "model:m"),
+        ("half", 30.0, "batch:b"),
+        ("sure", 9.0, "model:m"),
+    ]
+
+
+def test_a_picture_that_is_gone_is_left_out_and_named(tmp_path):
+    pixels = FakePixels({frame_id("a"): b"picture a"})
+
+    done = hand_off(hand_off_request(tables(frames()), ("a", "b"), tmp_path, pixels=pixels))
+
+    assert done.campaign.frames == (frame_id("a"),)
+    assert done.counts["frames_unreadable"] == 1
+    assert done.quarantine.to_pylist()[0]["path"] == f"images/{frame_id('b')}.jpg"
+
+
+@pytest.mark.parametrize(("purpose", "split"), [("train", "holdout"), ("holdout", "train"), ("holdout", "val")])
+def test_a_campaign_never_touches_a_split_of_the_other_purpose(tmp_path, purpose, split):
+    request = hand_off_request(tables(frames(split=split)), ("a",), tmp_path, purpose=purpose)
+
+    with pytest.raises(InvalidInputError, match=f"campaign for {purpose} must not touch"):
+        hand_off(request)
+
+
+def test_a_frame_that_is_not_in_the_snapshot_is_refused(tmp_path):
+    with pytest.raises(InvalidInputError, match="1 frames to label are not in the snapshot"):
+        hand_off(hand_off_request(tables(frames()), ("a", "elsewhere"), tmp_path))
+
+
+def test_another_guideline_is_another_campaign(tmp_path):
+    one = hand_off(hand_off_request(tables(frames()), NAMES, tmp_path / "1"))
+    two = hand_off(hand_off_request(tables(frames()), NAMES, tmp_path / "2", labeling=LabelingSection(guideline="v2")))
+
+    assert one.campaign.campaign_id != two.campaign.campaign_id
+
+
+def test_the_order_of_the_selection_is_not_in_the_id_but_in_the_manifest(tmp_path):
+    one = hand_off(hand_off_request(tables(frames()), NAMES, tmp_path / "1"))
+    two = hand_off(hand_off_request(tables(frames()), NAMES[::-1], tmp_path / "2"))
+
+    assert one.campaign.campaign_id == two.campaign.campaign_id
+    assert one.campaign.frames == two.campaign.frames[::-1]
+
+
+def test_every_selected_frame_is_accounted_for(tmp_path):
+    made = tables([frame_row("a", annotated=("car", "truck")), *(frame_row(name) for name in "bcd")])
+    hand_off(hand_off_request(made, ("b",), tmp_path))
+    pixels = FakePixels({frame_id("c"): b"picture c"})
+
+    counts = hand_off(hand_off_request(made, NAMES, tmp_path, pixels=pixels)).counts
+
+    parts = ("frames_sent", "frames_already_annotated", "frames_already_out", "frames_unreadable")
+    assert counts["frames_selected"] == len(NAMES)
+    assert [counts[name] for name in parts] == [1, 1, 1, 1]
+
+
+def test_an_unfinished_campaign_is_no_campaign(tmp_path):
+    with pytest.raises(NotFoundError, match="no complete campaign 'x'"):
+        open_manifest(tmp_path.as_uri(), "x")
+
+
+def test_a_campaign_goes_to_s3_as_it_goes_to_a_folder(tmp_path, s3_store):
+    local = hand_off(hand_off_request(tables(frames()), NAMES, tmp_path))
+    remote = hand_off(hand_off_request(tables(frames()), NAMES, tmp_path, store=s3_store))
+    manifest = open_manifest(s3_store, remote.campaign.campaign_id)
+
+    assert isinstance(manifest, CampaignManifest)
+    assert manifest == open_manifest(tmp_path.as_uri(), local.campaign.campaign_id)
+    assert list_campaigns(s3_store) == (remote.campaign.campaign_id,)

@@ -1,0 +1,206 @@
+"""What annotators send may be anything: what is sound is taken, the rest is named, nothing ends the reading."""
+
+import json
+
+import pytest
+
+from labeling.campaigns import MAX_RETURN_BYTES, RawReturn, list_returns, read_return
+from labeling.collect import CollectRequest, collect
+from tests.labeling.made import (
+    about,
+    annotated,
+    box,
+    campaign,
+    collected,
+    frame_row,
+    labels,
+    raw,
+    reasons,
+    return_text,
+    sent_frame,
+    tables,
+)
+
+MADE = tables([frame_row("a"), frame_row("b")])
+MANIFEST = campaign(sent_frame("a"), sent_frame("b"))
+GOOD = return_text(about("b", box()))
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "not_json"),
+        (b"{", "not_json"),
+        (b"\xff\xfe", "not_json"),
+        (b"[" * 100_000, "not_json"),
+        (b'{"frames":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "not_json"),
+        (b'{"frames": ' + b"9" * 5000 + b"}", "not_json"),
+        (b'{"campaign_id":"c1","purpose":"train","frames":[],"frames":[]}', "not_json"),
+        (b"[]", "not_a_return"),
+        (b"null", "not_a_return"),
+        (b"{}", "not_a_return"),
+        (b'{"campaign_id":"c1","purpose":"train","frames":{}}', "not_a_return"),
+        (b'{"campaign_id":1,"purpose":"train","frames":[]}', "not_a_return"),
+        (b'{"campaign_id":"c1","purpose":"train","frames":[],"annotator":"\\ud800"}', "not_a_return"),
+        (b'{"campaign_id":"c1","purpose":"train","frames":[],"returned_at":"yesterday"}', "bad_time"),
+        (b'{"campaign_id":"c1","purpose":"train","frames":[],"returned_at":"2026-01-31T12:00:00"}', "bad_time"),
+        (b'{"campaign_id":"c2","purpose":"train","frames":[]}', "wrong_campaign"),
+        (b'{"campaign_id":"c1","purpose":"holdout","frames":[]}', "wrong_purpose"),
+        (b'{"campaign_id":"c1","purpose":"anything","frames":[]}', "not_a_return"),
+    ],
+)
+def test_a_file_of_no_use_is_quarantined_and_the_others_are_taken(data, reason):
+    result = collected(MADE, MANIFEST, data, GOOD)
+
+    assert reasons(result) == [reason]
+    assert labels(result.tables, "b") == [("car", (1, 1, 9, 9))]
+    assert (result.counts["returns_in"], result.counts["returns_read"], result.counts["returns_quarantined"]) == (
+        2,
+        1,
+        1,
+    )
+
+
+def test_a_file_over_the_limit_is_quarantined_unread():
+    big = RawReturn("c1", "returns/big.json", MAX_RETURN_BYTES + 1, None)
+
+    result = collect(CollectRequest(MADE, (MANIFEST,), (big, raw(GOOD))))
+
+    assert reasons(result) == ["too_large"]
+    assert annotated(result.tables, "b") == ["car", "truck"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "reason"),
+    [
+        (about("unknown", box()), "unknown_frame"),
+        (7, "broken_frame"),
+        (None, "broken_frame"),
+        ({}, "broken_frame"),
+        ({"frame_id": ["a"], "annotated_classes": []}, "broken_frame"),
+        ({**about("a"), "boxes": {"0": box()}}, "broken_frame"),
+        ({**about("a"), "boxes": [box()] * 5001}, "broken_frame"),
+        ({**about("a"), "annotated_classes": "car"}, "broken_frame"),
+        (about("a", 7), "broken_box"),
+        (about("a", {"x1": 1}), "broken_box"),
+        (about("a", classes=["bicycle"]), "unknown_class"),
+        ({**about("a"), "frame_id": "\ud800"}, "unknown_frame"),
+    ],
+)
+def test_one_bad_frame_does_not_reject_the_whole_import(frame, reason):  # AC-C7
+    result = collected(MADE, MANIFEST, return_text(frame, about("b", box())))
+
+    assert reasons(result) == [reason]
+    assert annotated(result.tables, "a") == []
+    assert labels(result.tables, "b") == [("car", (1, 1, 9, 9))]
+    assert result.counts["answers_quarantined"] == 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (box(corners=(float("nan"), 1, 9, 9)), "broken_box"),
+        (box(corners=(1, 1, float("inf"), 9)), "broken_box"),
+        ({**box(), "x1": "1"}, "broken_box"),
+        ({**box(), "x1": True}, "broken_box"),
+        ({**box(), "attributes": {"a": [1]}}, "broken_box"),
+        ({**box(), "attributes": {"a": float("nan")}}, "broken_box"),
+        ({**box(), "box_id": "\ud800"}, "broken_box"),
+        ({**box(), "box_id": 7}, "broken_box"),
+        (box(corners=(9, 1, 1, 9)), "negative_size"),
+        (box(corners=(1, 9, 9, 1)), "negative_size"),
+        (box(corners=(-1.01, 1, 9, 9)), "outside"),
+        (box(corners=(1, 1, 9, 51.01)), "outside"),
+        (box(corners=(200, 1, 210, 9)), "outside"),
+    ],
+)
+def test_a_box_that_cannot_be_placed_leaves_its_class_unlabeled_and_the_others_labeled(bad, reason):
+    frame = about("a", bad, box(corners=(20, 20, 30, 30)), box("truck"))
+
+    result = collected(MADE, MANIFEST, return_text(frame))
+
+    assert reasons(result) == sorted([reason, "incomplete_class"])
+    assert annotated(result.tables, "a") == ["truck"]
+    assert labels(result.tables, "a") == [("truck", (1, 1, 9, 9))]
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (box("bicycle"), "unknown_class"),
+        (box(corners=(5, 5, 5, 9)), "empty_box"),
+    ],
+)
+def test_a_box_that_says_nothing_of_its_class_is_quarantined_alone(bad, reason):
+    result = collected(MADE, MANIFEST, return_text(about("a", bad, box())))
+
+    assert reasons(result) == [reason]
+    assert annotated(result.tables, "a") == ["car", "truck"]
+    assert labels(result.tables, "a") == [("car", (1, 1, 9, 9))]
+
+
+def test_a_box_of_a_class_that_the_answer_does_not_state_is_quarantined():
+    result = collected(MADE, MANIFEST, return_text(about("a", box("truck"), classes=["car"])))
+
+    assert reasons(result) == ["class_not_stated"]
+    assert annotated(result.tables, "a") == ["car"]
+
+
+@pytest.mark.parametrize("overhang", [0.0, 0.5, 1.0])
+def test_a_corner_a_pixel_outside_is_put_on_the_edge(overhang):
+    frame = about("a", box(corners=(-overhang, -overhang, 100 + overhang, 50 + overhang)))
+
+    result = collected(MADE, MANIFEST, return_text(frame))
+
+    assert labels(result.tables, "a") == [("car", (0, 0, 100, 50))]
+
+
+def test_unknown_fields_are_ignored_and_named():
+    frame = about("a", {**box(), "zorder": 3}, reviewer="bob")
+
+    result = collected(MADE, MANIFEST, return_text(frame, tool="x"))
+
+    assert annotated(result.tables, "a") == ["car", "truck"]
+    assert [note.split(": ")[1] for note in result.notes] == [
+        "field 'frames[].boxes[].zorder' is unknown and was ignored (1 times)",
+        "field 'frames[].reviewer' is unknown and was ignored (1 times)",
+        "field 'tool' is unknown and was ignored (1 times)",
+    ]
+
+
+def test_a_mark_of_byte_order_does_no_harm():
+    result = collected(MADE, MANIFEST, b"\xef\xbb\xbf" + GOOD)
+
+    assert annotated(result.tables, "b") == ["car", "truck"]
+
+
+def test_what_was_quarantined_names_file_campaign_and_frame():
+    result = collected(MADE, MANIFEST, return_text(about("unknown")))
+
+    (row,) = result.quarantine.to_pylist()
+    assert row["batch"] == "campaign:c1"
+    assert row["path"] == "returns/0.json"
+    assert "was not sent in this campaign" in row["detail"]
+
+
+def test_hidden_files_are_no_returns(tmp_path):
+    folder = tmp_path / "campaigns" / "c1" / "returns"
+    (folder / "day 1").mkdir(parents=True)
+    for name in ("b.json", ".DS_Store", "._b.json", "day 1/a.json"):
+        (folder / name).write_text("{}")
+
+    found = list_returns(tmp_path.as_uri(), ["c1", "c2"])
+
+    assert [item.path for item in found] == ["c1/returns/b.json", "c1/returns/day 1/a.json"]
+    assert read_return(found[1]) == RawReturn("c1", "returns/day 1/a.json", 2, b"{}")
+
+
+def test_a_return_of_many_frames_is_read_in_moderate_time(tmp_path):
+    names = [f"n{number}" for number in range(2000)]
+    manifest = campaign(*(sent_frame(name) for name in names))
+    boxes = [box(corners=(x, 1, x + 5, 9)) for x in range(10)]
+
+    result = collected(tables([frame_row(n) for n in names]), manifest, return_text(*(about(n, *boxes) for n in names)))
+
+    assert result.counts["boxes_taken"] == 20_000
+    assert json.dumps(dict(result.counts))
