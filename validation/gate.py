@@ -73,14 +73,15 @@ def judge(request: JudgeRequest) -> Verdict:
     nothing_new = (
         champion is not None and bool(champion.model_digest) and champion.model_digest == challenger.model_digest
     )
-    rules = [_leak_rule(request.leak), *_size_rules(request), *_floor_rules(request)]
+    rules = _floor_rules(request)
     if nothing_new:
-        rules.append(RuleResult("against the champion", "PASS", "Nothing new: the challenger is the champion.", 0.0))
+        rules.insert(0, RuleResult("against the champion", "PASS", "Nothing new: the challenger is the champion.", 0.0))
     elif champion is not None:
-        rules += _comparison_rules(request.gate, comparison)
+        rules = [*_comparison_rules(request.gate, comparison), *rules]
     elif not request.gate.floors:
         reason = "This is the first model and the flow states no floor: nothing says what is good enough."
         rules.append(RuleResult("floors", "NEEDS DATA", reason))
+    rules += [_leak_rule(request.leak), *_size_rules(request)]
     outcome = _overall(rules)
     return Verdict(
         outcome=outcome,
@@ -103,8 +104,7 @@ def _overall(rules: Sequence[RuleResult]) -> Outcome:
 
 def _why(outcome: Outcome, rules: Sequence[RuleResult]) -> str:
     if outcome == "PASS":
-        new = [rule.reason for rule in rules if rule.reason.startswith("Nothing new")]
-        return new[0] if new else "Every rule is met."
+        return f"{rules[0].reason} Every rule is met."
     return " ".join(rule.reason for rule in rules if rule.outcome == outcome)
 
 
@@ -203,7 +203,8 @@ def _headline_rule(comparison: Comparison, margin: float, *, proven_worse: bool)
         return RuleResult(name, "NEEDS DATA", reason, None, -margin, None, part.counts)
     low, high = change.interval.low, change.interval.high
     stated = f"{comparison.metric} is {part.value:.3f}, the champion's {part.champion:.3f}"
-    span = f"the difference lies between {low:+.3f} and {high:+.3f}"
+    span = f"the difference lies between {_signed(low)} and {_signed(high)}"
+    outcome: RuleOutcome
     if proven_worse:
         outcome, tail = "BLOCK", f"worse by more than {margin:.3f} is proven"
     elif low >= -margin:
@@ -211,7 +212,7 @@ def _headline_rule(comparison: Comparison, margin: float, *, proven_worse: bool)
     else:
         outcome, tail = "NEEDS DATA", f"whether it is worse by more than {margin:.3f} cannot be told from so few drives"
     reason = f"{stated}; {span}: {tail}."
-    return RuleResult(name, _outcome(outcome), reason, change.value, -margin, change.interval, part.counts)
+    return RuleResult(name, outcome, reason, change.value, -margin, change.interval, part.counts)
 
 
 def _slice_rule(comparison: Comparison, part: Estimate, gate: GateSection, *, proven_worse: bool | None) -> RuleResult:
@@ -224,7 +225,7 @@ def _slice_rule(comparison: Comparison, part: Estimate, gate: GateSection, *, pr
         return RuleResult(name, "NOT JUDGED", reason, None, -margin, None, part.counts)
     change = part.change
     tail = f"worse by more than {margin:.3f} is {'proven' if proven_worse else 'not proven'}"
-    reason = f"{comparison.metric} in slice {part.name} changes by {change.value:+.3f}: {tail}."
+    reason = f"{comparison.metric} in slice {part.name} changes by {_signed(change.value)}: {tail}."
     outcome: RuleOutcome = "BLOCK" if proven_worse else "PASS"
     return RuleResult(name, outcome, reason, change.value, -margin, change.interval, part.counts)
 
@@ -233,6 +234,5 @@ def _too_small(counts: Counts, gate: GateSection) -> bool:
     return counts.frames < gate.min_frames or counts.drive_groups < gate.min_drive_groups or not counts.objects
 
 
-def _outcome(text: str) -> RuleOutcome:
-    outcomes: dict[str, RuleOutcome] = {"PASS": "PASS", "BLOCK": "BLOCK", "NEEDS DATA": "NEEDS DATA"}
-    return outcomes[text]
+def _signed(value: float) -> str:
+    return f"{value:+.3f}".replace("-", "−")

@@ -141,8 +141,10 @@ def cards(items: Sequence[Card]) -> Html:
     return element("div", {"class": "cards"}, *(_card(item) for item in items))
 
 
-def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell | Text]], caption: str = "") -> Html:
+def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell | Text]], caption: str = "", label: str = "") -> Html:
     """Return a table that sorts by any column, with the pointer or the keyboard.
+
+    `caption` is shown above it; `label` is only spoken, for a table whose heading is there already.
 
     Raises:
         ValueError: a row has not one cell a column.
@@ -154,15 +156,17 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell | Text]], capt
     body = element("tbody", {}, *(_row(columns, row) for row in rows))
     title = [element("caption", {}, caption)] if caption else []
     # A region that scrolls must be reachable by keyboard.
-    attributes = {"class": "wide", "tabindex": "0", "role": "region", "aria-label": caption or "Table"}
+    attributes = {"class": "wide", "tabindex": "0", "role": "region", "aria-label": label or caption or "Table"}
     return element("div", attributes, element("table", {}, *title, head, body))
 
 
-def number(value: float | None, digits: int = 3, *, sign: bool = False, tone: Tone = "plain") -> Cell:
-    """Return a cell with a number; None and NaN are shown as a dash and sort first."""
+def number(value: float | None, digits: int = 3, *, sign: bool = False, tone: Tone = "plain", below: str = "") -> Cell:
+    """Return a cell with a number, and `below` it a note; None and NaN are shown as a dash and sort first."""
     if value is None or value != value:  # noqa: PLR0124 only NaN differs from itself
         return Cell("–", order=float("-inf"))
-    return Cell(f"{value:{'+' if sign else ''},.{digits}f}".replace("-", "−"), order=float(value), tone=tone)
+    shown = f"{value:{'+' if sign else ''},.{digits}f}".replace("-", "−")
+    content = join([shown, element("small", {}, below)]) if below else shown
+    return Cell(content, order=float(value), tone=tone)
 
 
 def gallery(pictures: Sequence[Picture], caption: str = "") -> Html:

@@ -155,8 +155,8 @@ def _coco_box(number: int, row: Mapping[str, object], names: Mapping[int, str]) 
 
 
 def _frame_id(number: int | str) -> str:
-    """Spelled so that frames sort as their ids do."""
-    return f"{number:012d}" if isinstance(number, int) else number
+    """Spelled so that frames sort as their ids do; one set has its ids as text."""
+    return f"{int(number):012d}"
 
 
 def _corners(corners: Corners) -> dict[str, float]:

@@ -15,8 +15,8 @@ from validation.model.resample import (
     Scored,
     class_difference,
     difference,
-    interval_of,
     sample_metric,
+    share_interval,
 )
 from validation.model.scene import Ints
 
@@ -82,6 +82,14 @@ def compare(challenger: Evaluation, champion: Evaluation | None, metric: Metric,
     )
 
 
+def compare_overall(challenger: Evaluation, champion: Evaluation | None, metric: Metric, draws: Draws) -> Estimate:
+    """Return `metric` over all classes of both, with intervals; see `compare`."""
+    everything = counted_rows(challenger)
+    mine = sample_metric(Scored(challenger.scene, challenger.matches), metric, everything, draws.seed, draws.resamples)
+    theirs = _samples(champion, metric, everything, draws)
+    return _overall(metric, mine, theirs, counts_of(challenger, everything))
+
+
 def refuse_other_holdout(challenger: Evaluation, champion: Evaluation) -> None:
     """Raise unless both were measured on the same hold-out version, frame by frame."""
     left, right = challenger.scene, champion.scene
@@ -122,7 +130,7 @@ def estimate(evaluation: Evaluation, metric: Metric, rows: Ints, label: int | No
     if label is None:
         return _overall("", samples, None, counts)
     value, column = float(samples.point[label]), samples.resampled[:, label]
-    return Estimate("", _found(value), interval_of(value, column, samples.drive_groups), None, None, counts)
+    return Estimate("", _found(value), share_interval(value, column, samples.drive_groups), None, None, counts)
 
 
 def _samples(model: Evaluation | None, metric: Metric, rows: Ints, draws: Draws) -> Samples | None:
@@ -133,7 +141,7 @@ def _samples(model: Evaluation | None, metric: Metric, rows: Ints, draws: Draws)
 
 def _overall(name: str, mine: Samples, theirs: Samples | None, counts: Counts) -> Estimate:
     value, rows = mine.overall()
-    interval = interval_of(value, rows, mine.drive_groups)
+    interval = share_interval(value, rows, mine.drive_groups)
     if theirs is None:
         return Estimate(name, _found(value), interval, None, None, counts)
     return Estimate(name, _found(value), interval, _found(theirs.overall()[0]), difference(mine, theirs), counts)
@@ -142,7 +150,7 @@ def _overall(name: str, mine: Samples, theirs: Samples | None, counts: Counts) -
 def _of_class(challenger: Evaluation, mine: Samples, theirs: Samples | None, label: int) -> Estimate:
     name = challenger.scene.classes[label]
     value = float(mine.point[label])
-    interval = interval_of(value, mine.resampled[:, label], mine.drive_groups)
+    interval = share_interval(value, mine.resampled[:, label], mine.drive_groups)
     counts = counts_of(challenger, counted_rows(challenger), label)
     if theirs is None:
         return Estimate(name, _found(value), interval, None, None, counts)

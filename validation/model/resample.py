@@ -83,6 +83,14 @@ def sample_metric(scored: Scored, metric: Metric, frames: Ints, seed: int = 0, r
     return Samples(point, np.concatenate(rows) if rows else np.zeros((0, len(parts))), len(groups))
 
 
+def share_interval(point: float, resampled: Floats, drive_groups: int) -> Interval | None:
+    """Return the basic interval of a share, kept within 0 and 1. None: there is no number."""
+    found = interval_of(point, resampled, drive_groups)
+    if found is None:
+        return None
+    return Interval(max(found.low, 0.0), min(found.high, 1.0), found.drive_groups, found.resamples)
+
+
 def interval_of(point: float, resampled: Floats, drive_groups: int) -> Interval | None:
     """Return the basic interval: percentile intervals of AP lean upward, because repeats help it. None: no number."""
     found = resampled[np.isfinite(resampled)]

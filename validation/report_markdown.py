@@ -1,0 +1,85 @@
+"""The validation report in short, as Markdown for the KFP page."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from validation.gate import RuleResult, Verdict
+from validation.model.compare import Estimate
+from validation.model.evaluation import Evaluation
+from validation.model.resample import Interval
+
+_MOST_ROWS = 100
+_LONGEST = 60
+_MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~^$:])")
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_MARK = {"PASS": "✅", "BLOCK": "⛔", "NEEDS DATA": "🟡", "NOT JUDGED": "▫️"}
+
+
+def report_markdown(model: str, verdict: Verdict, challenger: Evaluation) -> str:
+    """Return verdict, rules, and a row a class and slice."""
+    counted = f"{challenger.frames:,} frames, {challenger.drive_groups:,} drive groups, {challenger.objects:,} objects"
+    metric = verdict.comparison.metric
+    parts = [
+        f"# {_MARK[verdict.outcome]} {verdict.outcome}: {plain(model)}",
+        plain(verdict.reason, longest=2_000),
+        f"Hold-out `{verdict.holdout_id[:16] or 'unnamed'}`: {counted}. Challenger `{verdict.challenger[:16]}`, "
+        f"champion {f'`{verdict.champion[:16]}`' if verdict.champion else 'none'}.",
+        "## Rules",
+        _table(("rule", "outcome", "value", "limit", "95 % interval", "why"), map(_rule_row, verdict.rules)),
+        "## Numbers",
+        _table(
+            (metric, "challenger", "95 % interval", "champion", "change", "95 % interval", "frames", "objects"),
+            map(_estimate_row, [verdict.comparison.overall, *verdict.comparison.per_class]),
+        ),
+    ]
+    if verdict.comparison.per_slice:
+        header = ("slice", metric, "95 % interval", "champion", "change", "95 % interval", "frames", "objects")
+        parts += ["## Slices", _table(header, map(_estimate_row, verdict.comparison.per_slice))]
+    return "\n\n".join(parts) + "\n"
+
+
+def plain(text: str, longest: int = _LONGEST) -> str:
+    """Return `text` so that Markdown and the HTML inside it show it as written, clipped where long."""
+    clean = _UNPRINTABLE.sub("\ufffd", text)
+    clipped = clean if len(clean) <= longest else clean[: longest - 1] + "…"
+    return _MARKS.sub(r"\\\1", clipped).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _rule_row(rule: RuleResult) -> tuple[str, ...]:
+    values = (_number(rule.value), _number(rule.limit), _span(rule.interval))
+    return plain(rule.name), f"{_MARK[rule.outcome]} {rule.outcome}", *values, plain(rule.reason, longest=500)
+
+
+def _estimate_row(found: Estimate) -> tuple[str, ...]:
+    change = found.change
+    return (
+        plain(found.name),
+        _number(found.value),
+        _span(found.interval),
+        _number(found.champion),
+        _number(change.value if change else None, sign=True),
+        _span(change.interval if change else None, sign=True),
+        f"{found.counts.frames:,}",
+        f"{found.counts.objects:,}",
+    )
+
+
+def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of cells that are Markdown already."""
+    every = [" | ".join(row) for row in rows]
+    lines = [f"| {' | '.join(header)} |", "|" + " --- |" * len(header), *(f"| {row} |" for row in every[:_MOST_ROWS])]
+    if len(every) > _MOST_ROWS:
+        lines.append(f"\n… and {len(every) - _MOST_ROWS:,} more")
+    return "\n".join(lines)
+
+
+def _number(value: float | None, *, sign: bool = False) -> str:
+    if value is None or value != value:  # noqa: PLR0124 only NaN differs from itself
+        return "–"
+    return f"{value:{'+' if sign else ''}.3f}".replace("-", "−")
+
+
+def _span(interval: Interval | None, *, sign: bool = False) -> str:
+    if interval is None:
+        return "–"
+    return f"{_number(interval.low, sign=sign)} to {_number(interval.high, sign=sign)}"
