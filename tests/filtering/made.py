@@ -1,0 +1,107 @@
+"""Snapshots and signals made for tests of the filters, and the shared sequences as one."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+import pyarrow as pa
+
+from driveflow import tables
+from driveflow.canonical import canonical_json
+from driveflow.snapshots import SnapshotTables
+from tests.shared_data import shared_data
+from tests.strategies import CLASSES, frame_row, source_row
+
+FAR = [0x0, 0xFFFF, 0xFFFF0000, 0xFFFF00000000, 0xFFFF000000000000]
+"""Codes at least 16 bits from each other."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """One frame: where it was taken, what was measured, what is known of it."""
+
+    name: str
+    code: int | None = 0
+    drive: str = "drive"
+    camera: str = "front"
+    taken_s: float | None = None
+    split: str = "train"
+    labeled: bool = False
+    attributes: dict[str, str] = field(default_factory=dict)
+    signals: dict[str, float] = field(default_factory=dict)
+    error: str | None = None
+    also: tuple[tuple[str, str], ...] = ()  # further drives and cameras
+
+
+NORMAL = {"brightness": 100.0, "contrast": 40.0, "dark_share": 0.0, "bright_share": 0.0, "sharpness": 300.0}
+
+
+def snapshot(frames: Iterable[Made]) -> SnapshotTables:
+    """The identity tables of `frames`, without boxes."""
+    rows, sources = [], []
+    for made in frames:
+        classes = list(CLASSES) if made.labeled else []
+        text = canonical_json(made.attributes)
+        rows.append(
+            frame_row(made.name, split=made.split, annotated_classes=classes, attributes=text, drive_group=made.drive)
+        )
+        taken_ns = None if made.taken_s is None else round(made.taken_s * 1e9)
+        for drive, camera in ((made.drive, made.camera), *made.also):
+            path = f"{camera}/{made.name}.jpg"
+            sources.append(
+                source_row(made.name, batch=drive, path=path, drive=drive, camera=camera, captured_ns=taken_ns)
+            )
+    return SnapshotTables(
+        pa.Table.from_pylist(rows, tables.FRAMES),
+        pa.Table.from_pylist(sources, tables.SOURCES),
+        tables.BOXES.empty_table(),
+        CLASSES,
+    )
+
+
+def measured(frames: Iterable[Made]) -> pa.Table:
+    """The signals of `frames`."""
+    rows = [
+        {"frame_id": made.name, "error": made.error}
+        if made.error
+        else {"frame_id": made.name, "phash64": made.code, **NORMAL, **made.signals}
+        for made in frames
+    ]
+    return pa.Table.from_pylist(rows, tables.SIGNALS)
+
+
+class Held:
+    """Pixels held in memory."""
+
+    def __init__(self, data: dict[str, bytes]) -> None:
+        self.data = data
+
+    def read(self, frame_id: str) -> bytes:
+        return self.data[frame_id]
+
+
+@cache
+def sequences(*names: str) -> tuple[SnapshotTables, Held]:
+    """The pictures of shared sequences as training frames, each sequence a drive of its own."""
+    data: dict[str, bytes] = {}
+    sources = []
+    for name in names:
+        for path in sorted((shared_data(name) / "frames").iterdir()):
+            frame_id = hashlib.sha256(path.read_bytes()).hexdigest()
+            data[frame_id] = path.read_bytes()
+            sources.append(source_row(frame_id, batch=name, path=path.name, drive=name))
+    rows = [frame_row(name, annotated_classes=[]) for name in data]
+    built = SnapshotTables(
+        pa.Table.from_pylist(rows, tables.FRAMES),
+        pa.Table.from_pylist(sources, tables.SOURCES),
+        tables.BOXES.empty_table(),
+        CLASSES,
+    )
+    return built, Held(data)
+
+
+def column(table: pa.Table, name: str, frame_ids: Sequence[str] = ()) -> list[object]:
+    """One column of a table of frames, in the order of `frame_ids`."""
+    values = dict(zip(table["frame_id"].to_pylist(), table[name].to_pylist(), strict=True))
+    return [values[frame_id] for frame_id in frame_ids or values]
