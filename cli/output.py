@@ -1,6 +1,7 @@
 """How a command speaks: data to stdout as text or JSON, words to stderr."""
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
@@ -58,7 +59,9 @@ def place_from(workspace: Path, profile: str = "") -> "Place":
     """Return the place that `profile` names, with everything local under `workspace`."""
     from driveflow.flow.profile import load_profile, place_of
 
-    return place_of(load_profile(profile, Path.cwd()), workspace)
+    found = load_profile(profile, Path.cwd())
+    os.environ.update(found.s3_variables())
+    return place_of(found, workspace)
 
 
 def _cell(value: Json) -> str:

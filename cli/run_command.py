@@ -1,5 +1,6 @@
 """`driveflow run`: run a pipeline of a flow on this machine, and show how it goes."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -56,6 +57,7 @@ def _request(flow_file: Path, pipeline: str, workspace: Path, profile_name: str,
     flow = load_flow(flow_file)
     profile = load_profile(profile_name, flow_file.parent)
     check_profile(flow, profile)
+    os.environ.update(profile.s3_variables())
     parameters = pipeline_parameters(flow, pipeline, profile)
     return RunRequest(
         flow=flow.name,

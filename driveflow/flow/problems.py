@@ -57,7 +57,8 @@ class Problem:
     def say(self, source: str) -> str:
         """Return it as one line."""
         where = spell(self.path)
-        return f"{source}:{self.line}: {where + ': ' if where else ''}{self.text}"
+        line = f"{source}:{self.line}: {where + ': ' if where else ''}{self.text}"
+        return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in line)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,10 +85,14 @@ class Profile:
 
     def environment(self) -> dict[str, str]:
         """Return the variables that every step of a compiled pipeline gets; none of them is secret."""
+        return {PLACE_VARIABLE: place_of(self, Path(_POD_SCRATCH)).to_text(), **self.s3_variables()}
+
+    def s3_variables(self) -> dict[str, str]:
+        """Return the variables by which every S3 client finds the store; a local run must have them too."""
         variables = {
-            PLACE_VARIABLE: place_of(self, Path(_POD_SCRATCH)).to_text(),
             "AWS_ENDPOINT_URL": self.s3.endpoint,
             "AWS_REGION": self.s3.region,
+            "AWS_DEFAULT_REGION": self.s3.region,  # boto3 reads this one only
         }
         return {name: value for name, value in variables.items() if value}
 

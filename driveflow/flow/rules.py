@@ -27,7 +27,7 @@ def states_holdout(flow: Flow) -> bool:
 def _taxonomy(flow: Flow) -> Iterator[Finding]:
     taxonomy = flow.taxonomy
     yield from _twice(("taxonomy", "classes"), taxonomy.classes)
-    yield from _empty(("taxonomy", "classes"), taxonomy.classes)
+    yield from _named(("taxonomy", "classes"), taxonomy.classes)
     for foreign, own in taxonomy.aliases.items():
         yield from _known(("taxonomy", "aliases", foreign), own, taxonomy.classes, "class")
         if foreign in taxonomy.classes and foreign != own:
@@ -49,6 +49,9 @@ def _batches(flow: Flow) -> Iterator[Finding]:
 def _batch(path: tuple[Key, ...], batch: BatchSection, flow: Flow) -> Iterator[Finding]:
     for j, name in enumerate(batch.annotated_classes):
         yield from _known((*path, "annotated_classes", j), name, flow.taxonomy.classes, "class")
+    for key in ("path", "annotations", "metadata"):
+        if any(ord(letter) < ord(" ") for letter in getattr(batch, key)):
+            yield (*path, key), f"'{getattr(batch, key)}' holds control characters; no path does"
     if batch.drive and batch.drives not in {"auto", "batch"}:
         yield (*path, "drives"), f"'{batch.drives}' contradicts drive: the whole batch is the drive '{batch.drive}'"
 
@@ -138,10 +141,12 @@ def _twice(path: tuple[Key, ...], words: Sequence[str]) -> Iterator[Finding]:
             yield path, f'"{word}" stands {count} times'
 
 
-def _empty(path: tuple[Key, ...], words: Sequence[str]) -> Iterator[Finding]:
+def _named(path: tuple[Key, ...], words: Sequence[str]) -> Iterator[Finding]:
     for i, word in enumerate(words):
         if not word:
             yield (*path, i), "is empty; a class has a name"
+        elif not word.isprintable():
+            yield (*path, i), f"'{word}' holds letters that cannot be seen"
 
 
 def _unique_names(key: str, names: Sequence[str], above: tuple[Key, ...] = ()) -> Iterator[Finding]:

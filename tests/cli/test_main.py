@@ -1,4 +1,5 @@
 import errno
+import resource
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -59,6 +60,16 @@ def test_help_imports_nothing_heavy():
 
     assert "HEAVY []" in done.stdout
     assert all(name in done.stdout for name in COMMANDS)
+
+
+def test_help_takes_less_than_half_a_second_of_processor_time():
+    def seconds() -> float:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run([sys.executable, "-m", "cli.main", "--help"], capture_output=True, check=True, cwd=_root())
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    assert min(seconds() for _ in range(3)) < 0.5
 
 
 def test_a_driveflow_error_is_one_line_and_its_exit_code(raising, capsys):

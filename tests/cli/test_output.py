@@ -1,8 +1,9 @@
 import json
+import os
 
 import pytest
 
-from cli.output import as_text, emit, table
+from cli.output import as_text, emit, place_from, table
 
 
 def test_records_become_a_table_with_numbers_on_the_right():
@@ -28,6 +29,18 @@ def test_json_is_what_a_program_reads(capsys):
 def test_nan_never_leaves_as_json():
     with pytest.raises(ValueError, match="not JSON compliant"):
         emit({"ap": float("nan")}, "json")
+
+
+def test_a_command_finds_the_store_of_its_profile(tmp_path, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://elsewhere")
+    monkeypatch.chdir(tmp_path)
+    profile = tmp_path / "team.yaml"
+    profile.write_text("profile: local\nstore: s3://b/store\ns3: {endpoint: http://s3:9000}\n")
+
+    place = place_from(tmp_path / "work", str(profile))
+
+    assert (place.store, os.environ["AWS_ENDPOINT_URL"]) == ("s3://b/store", "http://s3:9000")
+    assert place.ledger == f"sqlite:///{tmp_path}/work/ledger.db"
 
 
 def test_the_text_given_wins(capsys):

@@ -147,6 +147,21 @@ def test_a_wrong_entry_does_not_hide_that_its_neighbour_is_there():
     assert len(refused("name: a\nclasses: [car]\nbatches:\n- {path: a, formt: coco}")) == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('name: a\nclasses: ["a\\u2028b"]\nbatches: [x]', r"classes[0]: 'a\u2028b' holds letters that cannot be seen"),
+        ('name: a\nclasses: [b]\nbatches: ["x\\0y"]', r"batches[0].path: 'x\x00y' holds control characters"),
+        ('name: a\nclasses: [b]\nbatches: [x]\n"k\\ney": 1', r'unknown key "k\ney"'),
+    ],
+)
+def test_letters_that_cannot_be_seen_are_named_on_one_line(text, says):
+    lines = refused(text)
+
+    assert len(lines) == 1
+    assert says in lines[0]
+
+
 def test_words_that_only_look_like_numbers_are_taken_as_written():
     flow = load_flow_text("name: 2026\nclasses: [car]\nbatches: [{path: 0012, drive: 0012, attributes: {on: no}}]", "f")
 
@@ -227,13 +242,14 @@ def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path):
 
 names = st.from_regex(r"[a-z0-9][a-z0-9_-]{0,40}", fullmatch=True)
 words = st.text(min_size=1, max_size=12).map(str.strip).filter(bool)
+seen = words.filter(str.isprintable)
 
 
 @st.composite
 def flows(draw: st.DrawFn) -> Flow:
-    name, classes = draw(names), tuple(draw(st.lists(words, min_size=1, max_size=4, unique=True)))
+    name, classes = draw(names), tuple(draw(st.lists(seen, min_size=1, max_size=4, unique=True)))
     batches = tuple(
-        BatchSection(name=batch, path=draw(words), attributes=draw(st.dictionaries(words, words, max_size=2)))
+        BatchSection(name=batch, path=draw(seen), attributes=draw(st.dictionaries(words, words, max_size=2)))
         for batch in draw(st.lists(names, min_size=1, max_size=3, unique=True))
     )
     case = CornerCaseSection(name=draw(names), where=WhereSection(classes=classes))
