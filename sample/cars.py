@@ -33,6 +33,7 @@ PAINTS: tuple[Color, ...] = (
     (236, 236, 238), (38, 36, 36), (128, 126, 124), (188, 186, 182), (44, 38, 176), (150, 78, 34), (62, 92, 46),
     (60, 150, 205), (96, 40, 70), (150, 140, 60),
 )  # fmt: skip
+_COARSE_FROM_M = 55.0
 _GLASS: Color = (92, 80, 66)
 _TYRE: Color = (26, 26, 28)
 _RED_LAMP: Color = (40, 34, 190)
@@ -46,7 +47,8 @@ def paint_car(pen: Pen, kind: str, color: Color, *, braking: bool) -> None:
     half, reach = shape.half_width, shape.length / 2
     shadow = Pen(pen.canvas, pen.tint, pen.pose)
     shadow.face(_shadow(half + 0.12, reach + 0.12), (36, 34, 34))
-    pen.solid(_car(kind, color, pen.tint.lit))
+    solid = _car(kind, color, pen.tint.lit)
+    pen.solid(solid, solid.coarse if pen.pose.z_m > _COARSE_FROM_M else None)
     if pen.tint.lit or braking:
         _light_up(pen, shape, braking=braking)
 

@@ -10,9 +10,10 @@ import numpy as np
 from driveflow.canonical import digest_bytes
 from sample.camera import Pixels
 from sample.motion import Route, Run, make_route
-from sample.paint import Moment, TruthBox, paint
+from sample.paint import TruthBox, paint
 from sample.plan import RATE_HZ, DrivePlan
 from sample.scene import HEIGHT_PX, WIDTH_PX, Scene, make_scene
+from sample.sight import Moment
 from sample.traffic import Actor, make_traffic
 from sample.weather import Defect, Sensor, add_glow, add_rain, expose, make_sensor, mirror
 

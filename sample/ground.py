@@ -102,7 +102,7 @@ def make_ground(camera: Camera, light: Light, place: Place, rng: np.random.Gener
         light=light,
         x_m=small_x,
         z_m=small_z,
-        own_light=_own_light(light, small_x, small_z),
+        own_light=_own_light(light, small_x + camera.bend_per_m * small_z**2 / 2, small_z),
     )
 
 

@@ -1,6 +1,5 @@
 """Light a scene by time of day and weather: ambient, haze, the own headlights and street lamps."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -62,14 +61,13 @@ class Tint:
     def many(self, colors: Floats) -> Floats:
         """Return colours of shape (..., 3) as the camera sees them, in whole grey levels."""
         gain, haze = np.array(self.gain), np.array(self.haze, dtype=np.float64)
-        return np.rint(np.clip(colors * gain * (1 - self.share) + haze * self.share, 0, 255))
+        return np.asarray(np.rint(np.clip(colors * gain * (1 - self.share) + haze * self.share, 0, 255)))
 
 
 def beam(x_m: Floats, z_m: Floats) -> Floats:
     """Return how strongly the own headlights reach x, z, 0..1."""
     spread = x_m / (0.33 * z_m + 1.3)
-    strength: Floats = np.exp(-(spread**2)) * np.clip(17.0 / np.maximum(z_m, 1.0), 0.0, 1.0)
-    return strength
+    return np.asarray(np.exp(-(spread**2)) * np.clip(17.0 / np.maximum(z_m, 1.0), 0.0, 1.0))
 
 
 def pools(x_m: Floats, z_m: Floats, lamps: LampPlaces) -> Floats:
@@ -80,16 +78,14 @@ def pools(x_m: Floats, z_m: Floats, lamps: LampPlaces) -> Floats:
     return total
 
 
-def tint_at(light: Light, x_m: float, z_m: float, lamps: LampPlaces) -> Tint:
-    """Return the tint of a thing that stands at x, z."""
-    own = pool = 0.0
+def tints(light: Light, places: tuple[Floats, Floats], bend_per_m: float, lamps: LampPlaces) -> list[Tint]:
+    """Return the tint of each of the things that stand at `places`, their x and their z on a bending road."""
+    x, z = places
+    gains = np.tile(np.array(light.ambient), (len(x), 1))
     if light.headlight:
-        own = light.headlight * float(beam(np.array(x_m), np.array(max(z_m, 1.0))))
-        pool = 0.55 * light.glow * float(pools(np.array(x_m), np.array(z_m), lamps))
-    (blue, green, red), from_own, from_pool = light.ambient, OWN_COLOR, LAMP_COLOR
-    gain = (
-        min(blue + own * from_own[0] + pool * from_pool[0], 1.15),
-        min(green + own * from_own[1] + pool * from_pool[1], 1.15),
-        min(red + own * from_own[2] + pool * from_pool[2], 1.15),
-    )
-    return Tint(gain, light.haze, 1 - math.exp(-max(z_m, 0.0) / light.haze_range_m), light.glow > 0)
+        own = beam(x + bend_per_m * z * z / 2, np.maximum(z, 1.0))
+        gains += (light.headlight * own)[:, None] * np.array(OWN_COLOR)
+        gains += (0.55 * light.glow * pools(x, z, lamps))[:, None] * np.array(LAMP_COLOR)
+    shares = 1 - np.exp(-np.maximum(z, 0.0) / light.haze_range_m)
+    listed = zip(np.minimum(gains, 1.15).tolist(), shares.tolist(), strict=True)
+    return [Tint((blue, green, red), light.haze, share, light.glow > 0) for (blue, green, red), share in listed]

@@ -8,7 +8,7 @@ from sample.camera import Color
 from sample.canvas import Pen
 from sample.light import Light
 from sample.plan import DrivePlan
-from sample.solids import Rect, Solid, SolidMaker, block, box, patch
+from sample.solids import Rect, Solid, SolidMaker, block, box, patches
 
 _WALLS: tuple[Color, ...] = (
     (150, 170, 190), (128, 142, 168), (110, 120, 132), (170, 186, 200), (96, 116, 160), (140, 140, 140),
@@ -35,10 +35,11 @@ class Fixture:
         return self.solid.reach_m if self.solid else self.size_m * 0.6
 
 
-def paint_fixture(pen: Pen, fixture: Fixture, z_m: float) -> None:
+def paint_fixture(pen: Pen, fixture: Fixture) -> None:
     """Paint `fixture` where the pen stands."""
+    z_m = pen.pose.z_m
     if fixture.solid:
-        pen.solid(fixture.solid, fixture.solid.coarse if z_m > 75 else None)
+        pen.solid(fixture.solid, fixture.solid.coarse if z_m > 65 else None)
     elif z_m > 0.9:
         {"tree": _tree, "fir": _fir, "lamp": _lamp, "sign": _sign, "post": _post}[fixture.kind](pen, fixture)
 
@@ -118,17 +119,12 @@ def _add_windows(
     made: SolidMaker, face: np.ndarray, grid: tuple[int, int], rng: np.random.Generator, *, lit: bool
 ) -> None:
     floors, columns = grid
-    for floor in range(floors):
-        for column in range(columns):
-            u, v = (column + 0.22) / columns, (floor + 0.3) / floors
-            shines = lit and rng.random() < 0.35
-            color: Color = (96, 190, 235) if shines else (112, 98, 84)
-            made.add(
-                patch(face, u, v, u + 0.56 / columns, v + 0.48 / floors),
-                color,
-                float(rng.uniform(0.6, 1.0)),
-                emits=shines,
-            )
+    across, up = (part.ravel() for part in np.meshgrid(np.arange(columns), np.arange(floors)))
+    u, v = (across + 0.22) / columns, (up + 0.3) / floors
+    panes = patches(face, np.stack((u, v, u + 0.56 / columns, v + 0.48 / floors), axis=-1))
+    levels, shines = rng.uniform(0.6, 1.0, size=len(panes)), rng.random(len(panes)) < (0.35 if lit else 0.0)
+    for pane, level, shine in zip(panes, levels.tolist(), shines.tolist(), strict=True):
+        made.add(pane, (96, 190, 235) if shine else (112, 98, 84), level, emits=shine)
 
 
 def _trees(

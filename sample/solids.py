@@ -8,6 +8,7 @@ import numpy.typing as npt
 from sample.camera import Color, Floats
 
 _CORNERS = 8  # every face has so many; a face of four repeats its last one
+_REPEAT_LAST = (0, 1, 2, 3, 3, 3, 3, 3)
 FACE_LEVELS = {"rear": 0.9, "front": 0.9, "left": 0.74, "right": 0.84, "top": 1.06}
 
 
@@ -42,8 +43,7 @@ class SolidMaker:
 
     def add(self, face: Floats, color: Color, level: float = 1.0, *, emits: bool = False) -> None:
         """Add a face of four or eight corners."""
-        short = _CORNERS - len(face)
-        self._faces.append(np.concatenate((face, np.repeat(face[-1:], short, axis=0))) if short else face)
+        self._faces.append(face if len(face) == _CORNERS else face[list(_REPEAT_LAST)])
         self._colors.append(np.array(color, dtype=np.float64) * level)
         self._emits.append(emits)
 
@@ -84,7 +84,14 @@ def box(half_width: float, back: float, front: float, bottom_y: float, top_y: fl
 
 def patch(face: Floats, u0: float, v0: float, u1: float, v1: float) -> Floats:
     """Return the part of a face of four corners between two points of it; 0, 0 is lower left, 1, 1 upper right."""
-    return np.stack([_inside(face, u, v) for u, v in ((u0, v0), (u1, v0), (u1, v1), (u0, v1))])
+    return patches(face, np.array([[u0, v0, u1, v1]])).reshape(4, 3)
+
+
+def patches(face: Floats, bounds: Floats) -> Floats:
+    """Return a patch for each row u0, v0, u1, v1 of `bounds`."""
+    u, v = bounds[:, (0, 2, 2, 0)], bounds[:, (1, 1, 3, 3)]
+    shares = np.stack(((1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v), axis=-1)
+    return np.asarray(shares @ face[:4])
 
 
 def wheel(x_m: float, z_m: float, radius_m: float) -> Floats:
@@ -93,9 +100,3 @@ def wheel(x_m: float, z_m: float, radius_m: float) -> Floats:
     angles = (np.arange(_CORNERS) + 0.5) * (2 * np.pi / _CORNERS)
     along = z_m + side * radius_m * np.cos(angles)
     return np.stack((np.full(_CORNERS, x_m), radius_m + radius_m * np.sin(angles), along), axis=-1)
-
-
-def _inside(face: Floats, u: float, v: float) -> Floats:
-    low_left, low_right, high_right, high_left = face[:4]
-    point: Floats = (low_left * (1 - u) + low_right * u) * (1 - v) + (high_left * (1 - u) + high_right * u) * v
-    return point

@@ -14,7 +14,7 @@ from sample.light import Light
 
 Defect = Literal["", "blurred", "black", "over_exposed"]
 _DISC = 64  # side of the glow that is scaled to every lamp
-_NOISE_TILE = 640
+_NOISE_TILE = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +29,9 @@ class Sensor:
 
 def make_sensor(light: Light, size: tuple[int, int], rng: np.random.Generator, *, wet: bool) -> Sensor:
     """Return the sensor of a drive; `size` is width and height in pixels."""
-    noise = rng.integers(-128, 128, size=(3, _NOISE_TILE, _NOISE_TILE, 3)).sum(axis=0)  # three uniforms: nearly a bell
-    scaled = np.rint(noise * (light.noise_levels / 128.0)).astype(np.int16)
+    shape = (3, _NOISE_TILE, _NOISE_TILE, 3)
+    noise = rng.integers(-128, 128, size=shape, dtype=np.int8).sum(axis=0, dtype=np.int16)  # three uniforms: a bell
+    scaled = np.rint(noise * np.float32(light.noise_levels / 128.0)).astype(np.int16)
     return Sensor(light, wet, scaled, _streaks(size, rng) if wet else None)
 
 
@@ -85,9 +86,9 @@ def expose(image: Pixels, sensor: Sensor, speed_mps: float, defect: Defect, rng:
     if defect == "blurred":
         noise = noise // 6
     elif defect == "black":
-        levels, noise = levels // 100, noise // 8
-    elif defect == "over_exposed":
-        levels = levels * 3 + 235
+        levels, noise = levels // 80, noise // 3
+    elif defect == "over_exposed":  # never quite white: two such frames would be one
+        levels, noise = 249 + levels // 40, noise // 2
     return np.asarray(np.clip(levels + noise, 0, 255), dtype=np.uint8)
 
 
