@@ -37,10 +37,17 @@ class _Order:
     pipeline: str
     package: str
     parameters: dict[str, Any]
+    defaults: dict[str, Any]
 
     @property
     def name(self) -> str:
         return f"{self.flow.name}-{self.pipeline}"
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """Return the parameters that a person reads on the run's page."""
+        given = self.parameters.items()
+        return {name: value for name, value in given if name != _NOT_SHOWN or value != self.defaults[name]}
 
 
 def compile_flow(
@@ -91,12 +98,11 @@ def submit(
     order = _order(flow_file, pipeline, profile, changes)
     server = _server(order.profile)
     published = server.publish(order.name, order.package)
-    shown = {name: value for name, value in order.parameters.items() if name != _NOT_SHOWN}
-    run = server.start(published, f"{order.flow.name} {pipeline} {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", shown)
+    run = server.start(published, f"{order.flow.name} {pipeline} {datetime.now(UTC):%Y-%m-%d %H:%M:%S}", order.shown)
     if wait:
         say(f"Started {run.name}: {run.url}")
         run = _wait(server, run.run_id)
-    value = {**asdict(run), "pipeline": published.pipeline, "version": published.version, "parameters": shown}
+    value = {**asdict(run), "pipeline": published.pipeline, "version": published.version, "parameters": order.shown}
     _report(run, value, output, f"Started {run.name}, version {published.version[:12]}\nrun {run.run_id}: {run.url}")
 
 
@@ -121,11 +127,10 @@ def schedule(
     check_cron(cron)
     order = _order(flow_file, pipeline or stated.pipeline, profile, changes)
     server = _server(order.profile)
-    shown = {name: value for name, value in order.parameters.items() if name != _NOT_SHOWN}
-    made = server.schedule(server.publish(order.name, order.package), order.name, cron, shown)
+    made = server.schedule(server.publish(order.name, order.package), order.name, cron, order.shown)
     replaced = f", in place of {', '.join(made.replaced)}" if made.replaced else ""
     emit(
-        {**asdict(made), "cron": cron, "kfp_cron": made.cron, "parameters": shown},
+        {**asdict(made), "cron": cron, "kfp_cron": made.cron, "parameters": order.shown},
         output,
         f"Scheduled {made.name} at '{cron}' (the cluster's time zone), version {made.version[:12]}{replaced}",
     )
@@ -160,8 +165,9 @@ def _order(flow_file: Path, pipeline: str, profile_name: str, changes: list[str]
     flow = load_flow(flow_file)
     profile = load_profile(profile_name, flow_file.parent)
     check_profile(flow, profile)
-    parameters = with_changes(pipeline_parameters(flow, pipeline, profile), changes or [])
-    return _Order(flow, profile, pipeline, compile_pipeline(flow, pipeline, profile), parameters)
+    defaults = pipeline_parameters(flow, pipeline, profile)
+    parameters = with_changes(defaults, changes or [])
+    return _Order(flow, profile, pipeline, compile_pipeline(flow, pipeline, profile), parameters, defaults)
 
 
 def _server(profile: "Profile") -> "KfpServer":
