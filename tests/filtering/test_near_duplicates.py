@@ -1,7 +1,7 @@
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
@@ -171,6 +171,7 @@ SECTIONS = st.builds(
 )
 
 
+@settings(max_examples=60, deadline=None)
 @given(frames=drives(), section=SECTIONS, seed=st.integers(0, 99))
 def test_the_result_is_the_same_for_any_order(frames, section, seed):
     shuffled = random.Random(seed).sample(frames, len(frames))
@@ -178,6 +179,7 @@ def test_the_result_is_the_same_for_any_order(frames, section, seed):
     assert thinned(shuffled, section) == thinned(frames, section)
 
 
+@settings(max_examples=60, deadline=None)
 @given(frames=drives(), section=SECTIONS)
 def test_thinning_twice_changes_nothing(frames, section):
     dropped = thinned(frames, section)
@@ -185,6 +187,7 @@ def test_thinning_twice_changes_nothing(frames, section):
     assert thinned([made for made in frames if made.name not in dropped], section) == {}
 
 
+@settings(max_examples=60, deadline=None)
 @given(frames=drives(), section=SECTIONS)
 def test_every_dropped_frame_has_a_kept_twin_within_its_limit(frames, section):
     from filtering.filter_frames import FilterRequest, filter_frames

@@ -1,0 +1,127 @@
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from driveflow import tables
+from driveflow.flow.sections import FilterSection, NearDuplicateSection
+from filtering.filter_frames import FilterRequest, filter_frames
+from filtering.near_duplicates import SAME_DRIVE
+from filtering.verify import VerifyReport, verify_decisions
+from tests.filtering.made import Made, measured, snapshot
+
+FRAMES = [Made(f"f{step}", (1 << (4 * step)) - 1, taken_s=step) for step in range(4)]
+SECTION = FilterSection()
+
+
+def report_of(frames: list[Made], change=lambda row: row, filters: FilterSection = SECTION) -> VerifyReport:
+    """The check of an honest run whose decisions were changed afterwards."""
+    built, signals = snapshot(frames), measured(frames)
+    rows = filter_frames(FilterRequest(built, signals, filters)).decisions.to_pylist()
+    changed = pa.Table.from_pylist([change(dict(row)) for row in rows], tables.DECISIONS)
+    return verify_decisions(changed, signals, built.sources, filters)
+
+
+def changing(frame_id: str, **values):
+    return lambda row: row | values if row["frame_id"] == frame_id else row
+
+
+def test_an_honest_run_is_sound():
+    report = report_of(FRAMES)
+
+    assert report.sound
+    assert (report.frames, report.pairs) == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (changing("f1", twin="f3"), "its twin is dropped"),
+        (changing("f1", twin="gone"), "its twin is not among the decisions"),
+        (changing("f1", twin="f1"), "is its own twin"),
+        (changing("f1", twin=None), "names no twin"),
+        (changing("f3", twin="f0", score=12.0), "12 bits from its twin, limit 4"),
+        (changing("f0", verdict="quarantined"), "its twin is quarantined"),
+    ],
+)
+def test_a_dropped_frame_without_a_kept_twin_within_the_limit_is_an_orphan(change, why):
+    report = report_of(FRAMES, change)
+
+    assert [finding.why for finding in report.orphans] == [why]
+    assert not report.sound
+
+
+def test_a_false_distance_is_found():
+    report = report_of(FRAMES, changing("f1", score=3.0))
+
+    assert report.orphans == ()
+    assert [finding.why for finding in report.wrong] == ["4 bits from its twin, said to be 3.0"]
+
+
+def test_a_frame_decided_twice_is_found():
+    built, signals = snapshot(FRAMES), measured(FRAMES)
+    decisions = filter_frames(FilterRequest(built, signals, SECTION)).decisions
+
+    report = verify_decisions(pa.concat_tables([decisions, decisions.slice(0, 1)]), signals, built.sources, SECTION)
+
+    assert [finding.why for finding in report.wrong] == ["decided 2 times"]
+
+
+def test_a_twin_of_another_camera_is_no_twin():
+    frames = [Made("a"), Made("b", camera="left")]
+    change = changing("b", verdict="dropped", rule=SAME_DRIVE, reason="near_duplicate", twin="a", score=0.0, limit=4.0)
+
+    assert [finding.why for finding in report_of(frames, change).orphans] == ["shares no camera with its twin"]
+
+
+def test_the_temporal_floor_is_checked_again():
+    floor = FilterSection(near_duplicates=NearDuplicateSection(min_gap_s=0.5))
+    frames = [Made("a", 0, taken_s=1.0), Made("b", 0xFFFF, taken_s=1.2)]
+
+    assert report_of(frames, filters=floor).sound
+    assert [finding.why for finding in report_of(frames, changing("b", score=0.1), floor).wrong] == [
+        "0.2 s from its twin, said to be 0.1"
+    ]
+
+
+def test_the_rule_that_compares_with_dropped_frames_too_is_caught():
+    """SemDeDup's rule, planted: every frame is dropped for an earlier one, kept or not."""
+    random = np.random.default_rng(0)
+    flips = [1 << int(bit) for bit in random.integers(0, 64, 500)]
+    codes = [int(code) for code in np.bitwise_xor.accumulate(np.array(flips, np.uint64))]
+    frames = [Made(f"f{step:03d}", code, taken_s=step) for step, code in enumerate(codes)]
+    built, signals = snapshot(frames), measured(frames)
+    kept = {"step": "filter_frames", "rule": "filters", "verdict": "kept", "reason": "kept"}
+    dropped = {
+        "step": "filter_frames",
+        "rule": SAME_DRIVE,
+        "verdict": "dropped",
+        "reason": "near_duplicate",
+        "limit": 4.0,
+        "score": 1.0,
+    }
+    rows = [{"frame_id": frames[0].name, **kept}]
+    rows += [{"frame_id": now.name, "twin": before.name, **dropped} for before, now in pairwise(frames)]
+
+    report = verify_decisions(pa.Table.from_pylist(rows, tables.DECISIONS), signals, built.sources, SECTION)
+    honest = filter_frames(FilterRequest(built, signals, SECTION))
+
+    assert len(report.orphans) == 498
+    assert pc.sum(pc.equal(honest.decisions["verdict"], "kept")).as_py() > 40
+
+
+def test_without_known_places_the_limit_of_the_decision_holds():
+    built, signals = snapshot(FRAMES), measured(FRAMES)
+    decisions = filter_frames(FilterRequest(built, signals, SECTION)).decisions
+
+    assert verify_decisions(decisions, signals, tables.SOURCES.empty_table(), SECTION).sound
+
+
+def test_nothing_decided_is_sound():
+    report = verify_decisions(
+        tables.DECISIONS.empty_table(), tables.SIGNALS.empty_table(), tables.SOURCES.empty_table(), SECTION
+    )
+
+    assert (report.sound, report.pairs) == (True, 0)
