@@ -40,6 +40,17 @@ class Place:
             raise UsageError(f"The ledger is named by the variable {name}, which is not set.")
         return os.environ[name]
 
+    def check(self) -> None:
+        """Refuse what two pods cannot share, where the place is a cluster."""
+        if self.profile == "kfp" and self.ledger_url().startswith("sqlite"):
+            raise UsageError(
+                "A step on a cluster got a SQLite ledger, which pods cannot share; a postgresql:// URL would do."
+            )
+        if self.profile == "kfp" and self.store.startswith("file:"):
+            raise UsageError(
+                f"A step on a cluster got the store {self.store}, which pods cannot share; s3:// would do."
+            )
+
 
 def place_from_text(text: str) -> Place:
     """Return the place that `text` spells."""

@@ -110,6 +110,7 @@ def run_step(spec: StepSpec, work: Work, call: StepCall) -> StepResult:
     attempt = _Attempt(spec.name, os.environ.get(RUN_VARIABLE, call.run_id), datetime.now(UTC), time.monotonic())
     try:
         place = current_place()
+        place.check()
         ledger = open_ledger(place.ledger_url())
         if not spec.opens_run:
             ledger.begin_step(attempt.run_id, spec.name)

@@ -53,7 +53,7 @@ def _predict(context: StepContext, frames: pa.Table, pixels: Any) -> pa.Table | 
     champion: Any = context.settings["champion"]
     if not champion:
         return None
-    from driveflow.detectors.onnx_detector import load_detector
+    from driveflow.detectors.catalog import load_detector
     from driveflow.detectors.predict import PredictionStore, predict_frames
 
     lacking = pc.less(pc.list_value_length(frames["annotated_classes"]), 1)

@@ -80,7 +80,12 @@ def _sections(flow: "Flow", world: "World") -> dict[str, Json]:
         "collect": {"campaigns": list(world.campaigns), "returns": world.returns_listing, "classes": classes},
         "training_set": {"leak_max_bits": flow.validation.leak_max_bits},
         "train": {"training": plain["training"]},
-        "validate": {"validation": plain["validation"], "gate": plain["gate"], "champion": world.champion_uri},
+        "validate": {
+            "validation": plain["validation"],
+            "gate": plain["gate"],
+            "model": model,
+            "champion": world.champion_uri,
+        },
         "promote": {"model": model, "promote": flow.registry.promote, "champion": world.champion_uri},
     }
 

@@ -10,7 +10,7 @@ from driveflow.errors import InvalidInputError
 Section = TypeVar("Section")
 
 
-def read_section(kind: type[Section], value: Json) -> Section:
+def read_section(kind: "type[Section]", value: Json) -> Section:
     """Return `value` as the frozen record `kind`, checked."""
     from pydantic import ValidationError
 

@@ -6,10 +6,10 @@ from typing import Any
 from components.work.settings import write_section
 from driveflow.canonical import canonical_json
 from driveflow.errors import NotFoundError
+from driveflow.flow.profile import batch_address
 from driveflow.flow.sections import BatchSection, Flow
 from driveflow.reuse import put_object
 from driveflow.steps import StepContext
-from driveflow.storage.objects import join, local_path, to_uri
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +48,10 @@ def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> Wor
 def _batch(context: StepContext, section: BatchSection, data_root: str) -> dict[str, Any]:
     from ingestion.listing import list_batch
 
-    uri = batch_uri(section, data_root)
+    uri = batch_address(section.path, data_root)
     objects = list_batch(uri)
     listing = put_object(context.place.store, canonical_json([asdict(found) for found in objects]).encode(), ".json")
     return {"section": write_section(section), "uri": uri, "listing": listing, "files": len(objects)}
-
-
-def batch_uri(section: BatchSection, data_root: str) -> str:
-    """Return the address of a batch: its own where it is one, else its path below `data_root`."""
-    root = local_path(data_root) if data_root.startswith("file://") else None
-    if "://" in section.path or root is not None:
-        return to_uri(section.path, root)
-    return join(data_root, *section.path.split("/"))
 
 
 def _base_snapshot(context: StepContext, flow: Flow) -> str:

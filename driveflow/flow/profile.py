@@ -143,12 +143,16 @@ def place_of(profile: Profile, workspace: Path) -> Place:
 
 def resolve_batch_uri(section: BatchSection, profile: Profile, flow_dir: Path) -> str:
     """Return the address of a batch: its own where it states one, else its path below the profile's data root."""
-    root = to_uri(profile.data_root or ".", flow_dir)
-    if "://" in section.path or section.path.startswith(("/", "~")):
-        return to_uri(section.path)
-    if root.startswith(S3_SCHEME):
-        return join(root, *(part for part in section.path.split("/") if part not in {"", "."}))
-    return to_uri(section.path, local_path(root))
+    return batch_address(section.path, to_uri(profile.data_root or ".", flow_dir))
+
+
+def batch_address(path: str, data_root: str) -> str:
+    """Return `path` where it is an address or absolute, else what lies there below `data_root`, an address."""
+    if "://" in path or path.startswith(("/", "~")):
+        return to_uri(path)
+    if data_root.startswith(S3_SCHEME):
+        return join(data_root, *(part for part in path.split("/") if part not in {"", "."}))
+    return to_uri(path, local_path(data_root))
 
 
 def _find(wanted: str, flow_dir: Path) -> Path | None:

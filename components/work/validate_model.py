@@ -1,0 +1,149 @@
+"""Measure the challenger and the champion on the hold-out, and judge."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from driveflow.canonical import Json, canonical_json
+from driveflow.steps import StepContext, StepResult, StepSpec, Value
+
+if TYPE_CHECKING:
+    from driveflow.images.pixels import PixelReader
+    from driveflow.snapshots import Snapshot, SnapshotTables
+    from validation.leak import LeakReport
+    from validation.model.evaluation import Evaluation
+    from validation.report import ReportRequest
+
+SPEC = StepSpec("validate_model", ("validation",))
+
+
+def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
+    """Return the verdict, with the report that shows what it stands on."""
+    from validation.report_json import classification_page, metrics_page, report_json, verdict_json
+
+    request = _judged(context, inputs)
+    verdict = request.verdict
+    pages = _pages(request)
+    report = _keep(context, pages["report"], ".html")
+    facts: dict[str, Json] = {
+        "outcome": verdict.outcome,
+        "digest": verdict.challenger,
+        "holdout": str(inputs["holdout"]),
+        "report": report,
+        "detail": verdict_json(verdict),
+    }
+    kept = _keep(context, canonical_json(facts), ".json")
+    full = _keep(context, canonical_json(report_json(request)), ".json")
+    counts = {"frames": request.challenger.frames, "drive_groups": request.challenger.drive_groups}
+    return StepResult(
+        outputs={
+            "passed": verdict.outcome == "PASS",
+            "verdict": kept,
+            "outcome": verdict.outcome,
+            "reason": verdict.reason,
+            "report": report,
+            "report_json": full,
+        },
+        counts={**counts, "objects": request.challenger.objects, "leaks": request.leak.total},
+        metrics=metrics_page(request.challenger),
+        pages={**pages, "confusion": canonical_json(classification_page(request.challenger))},
+        objects=(kept, report, full),
+    )
+
+
+def _keep(context: StepContext, text: str, suffix: str) -> str:
+    from driveflow.reuse import put_object
+
+    return put_object(context.place.store, text.encode(), suffix)
+
+
+def _pages(request: "ReportRequest") -> dict[str, str]:
+    from validation.report import report_html
+    from validation.report_markdown import report_markdown
+
+    summary = report_markdown(request.model, request.verdict, request.challenger)
+    return {"report": report_html(request), "summary": summary}
+
+
+def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest":
+    from components.work.settings import read_section
+    from driveflow.flow.sections import GateSection
+    from driveflow.images.decode import decode_rgb
+    from driveflow.images.pixels import open_pixels
+    from driveflow.snapshots import open_snapshot
+    from validation.gate import JudgeRequest, judge
+    from validation.report import ReportRequest
+
+    settings: Any = context.settings
+    training, holdout = (open_snapshot(str(inputs[name])) for name in ("training", "holdout"))
+    pixels = open_pixels(holdout, context.place)
+    tables = holdout.tables()
+    leak = _leak(context, inputs, training, tables)
+    measured = _Measuring(context, holdout, tables, pixels)
+    challenger = measured.of(str(inputs["model"]))
+    champion = measured.of(settings["champion"]) if settings["champion"] else None
+    verdict = judge(JudgeRequest(challenger, champion, read_section(GateSection, settings["gate"]), leak))
+    return ReportRequest(
+        model=settings["model"],
+        verdict=verdict,
+        challenger=challenger,
+        champion=champion,
+        leak=leak,
+        pictures=lambda frame_id: decode_rgb(pixels.read(frame_id)),
+        worst_frames=settings["validation"]["worst_frames"],
+        provenance={
+            "Run": context.run_id,
+            "Training snapshot": training.snapshot_id,
+            "Hold-out snapshot": holdout.snapshot_id,
+        },
+    )
+
+
+def _leak(
+    context: StepContext, inputs: Mapping[str, Value], training: "Snapshot", holdout: "SnapshotTables"
+) -> "LeakReport":
+    from components.work.table_objects import read_table
+    from validation.leak import LeakRequest, check_leak
+
+    settings: Any = context.settings
+    signals = read_table(str(inputs["signals"]))
+    limit = settings["validation"]["leak_max_bits"]
+    return check_leak(LeakRequest(training.tables(), holdout, signals, signals, limit))
+
+
+class _Measuring:
+    """Measures models on one hold-out; predictions come from the store where they are known."""
+
+    def __init__(
+        self, context: StepContext, holdout: "Snapshot", tables: "SnapshotTables", pixels: "PixelReader"
+    ) -> None:
+        self._context = context
+        self._holdout = holdout
+        self._tables = tables
+        self._pixels = pixels
+
+    def of(self, model_uri: str) -> "Evaluation":
+        """Return what the model at `model_uri` is worth."""
+        from components.work.settings import read_section
+        from driveflow.detectors.catalog import load_detector
+        from driveflow.detectors.predict import PredictionStore, predict_frames
+        from driveflow.flow.sections import ValidationSection
+        from validation.model.evaluate import evaluate
+        from validation.model.scene import EvaluationRequest
+
+        settings = read_section(ValidationSection, self._context.settings["validation"])
+        detector = load_detector(model_uri, Path(self._context.place.scratch))
+        store = PredictionStore(self._context.place.store)
+        ids = self._tables.frames["frame_id"]
+        return evaluate(
+            EvaluationRequest(
+                frames=self._tables.frames,
+                boxes=self._tables.boxes,
+                predictions=predict_frames(detector, self._pixels, ids, store, self._context.progress),
+                classes=self._tables.classes,
+                slices=settings.slices,
+                min_score=settings.min_score,
+                holdout_id=self._holdout.snapshot_id,
+                model_digest=detector.digest,
+            )
+        )
