@@ -1,13 +1,14 @@
 """The ledger's chapter of models: what was trained, what the gate said, versions, and their history."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
 from sqlalchemy import Connection, func, select, update
 
 from driveflow.errors import InvalidInputError, NotFoundError
 from driveflow.ledger.database import Database, fetch, first, insert_once, upsert
-from driveflow.ledger.rows import DecisionRow, ModelEventRow, ModelVersionRow, StateMove, TrainedModelRow
-from driveflow.ledger.tables import DECISIONS, MODEL_EVENTS, MODEL_VERSIONS, TRAINED_MODELS
+from driveflow.ledger.rows import DecisionRow, ModelEventRow, ModelVersionRow, OutboxRow, StateMove, TrainedModelRow
+from driveflow.ledger.tables import DECISIONS, MODEL_EVENTS, MODEL_VERSIONS, OUTBOX, TRAINED_MODELS
 
 
 class ModelChapter:
@@ -55,15 +56,19 @@ class ModelChapter:
         """Return what was trained last for `model`."""
         return next(iter(self.trained_models(model, limit=1)), None)
 
-    def add_version(self, row: ModelVersionRow, event: ModelEventRow) -> ModelVersionRow:
+    def add_version(
+        self, row: ModelVersionRow, event: ModelEventRow, check: Callable[[], None] = lambda: None
+    ) -> ModelVersionRow:
         """Give a model the next version number and note `event`; a digest that has a version keeps it.
 
-        The version of `event` is filled in here.
+        The version of `event` is filled in here. `check` may raise to refuse a new version; it is called while no one
+        else changes the model, see `holding`.
         """
         with self._database.writing(f"model {row.model}") as connection:
             known = _version_of(connection, row.model, row.digest)
             if known is not None:
                 return known
+            check()
             query = select(func.coalesce(func.max(MODEL_VERSIONS.c.version), 0)).where(
                 MODEL_VERSIONS.c.model == row.model
             )
@@ -76,8 +81,14 @@ class ModelChapter:
             raise InvalidInputError(f"{row.model} cannot have a second champion; a version starts as candidate")
         return added
 
-    def move_versions(self, model: str, moves: Sequence[StateMove], events: Sequence[ModelEventRow]) -> bool:
-        """Move versions of `model` from state to state, in the order given, and note `events`: all or nothing.
+    def move_versions(
+        self,
+        model: str,
+        moves: Sequence[StateMove],
+        events: Sequence[ModelEventRow],
+        notifications: Sequence[OutboxRow] = (),
+    ) -> bool:
+        """Move versions of `model` in the order given, note `events` and put `notifications` out: all or nothing.
 
         Returns:
             False where one of `events` was noted before, and nothing changes.
@@ -93,7 +104,15 @@ class ModelChapter:
                 insert_once(connection, MODEL_EVENTS, event, at=event.at or self._database.now())
             for move in moves:
                 _move(connection, model, move)
+            for note in notifications:
+                insert_once(connection, OUTBOX, note, created_at=note.created_at or self._database.now())
         return True
+
+    @contextmanager
+    def holding(self, model: str) -> Iterator[None]:
+        """Keep everybody else from adding or moving versions of `model`; keep it short, SQLite has one lock for all."""
+        with self._database.writing(f"model {model}"):
+            yield
 
     def add_event(self, event: ModelEventRow) -> bool:
         """Note an event; False where its key was noted before."""
@@ -130,6 +149,13 @@ def _version_of(connection: Connection, model: str, digest: str) -> ModelVersion
 
 def _move(connection: Connection, model: str, move: StateMove) -> None:
     here = (MODEL_VERSIONS.c.model == model, MODEL_VERSIONS.c.version == move.version)
+    crowned = select(MODEL_VERSIONS.c.version).where(
+        MODEL_VERSIONS.c.model == model, MODEL_VERSIONS.c.state == "champion"
+    )
+    if move.to_state == "champion" and (present := connection.execute(crowned).scalar()) is not None:
+        raise InvalidInputError(
+            f"Version {present} is the champion of {model}; it is retired before another is crowned"
+        )
     statement = update(MODEL_VERSIONS).where(*here, MODEL_VERSIONS.c.state == move.from_state)
     if connection.execute(statement.values(state=move.to_state)).rowcount == 0:
         found = connection.execute(select(MODEL_VERSIONS.c.state).where(*here)).scalar()

@@ -1,0 +1,81 @@
+"""Proofs that a model may be registered or promoted: its gate decision, and its bytes."""
+
+from driveflow.detectors.model_folder import MANIFEST, ModelFolder, open_model
+from driveflow.errors import GateError, IntegrityError, NotFoundError
+from driveflow.ledger.ledger import Ledger
+from driveflow.ledger.rows import DecisionRow, ModelVersionRow
+from registry.records import FileCheck, VersionCheck
+
+
+def require_pass(ledger: Ledger, digest: str, holdout_uri: str = "") -> DecisionRow:
+    """Return the newest gate decision on the model, on one hold-out where that is named; it is a PASS.
+
+    Raises:
+        GateError: the newest decision is no PASS, or there is none.
+    """
+    found = [row for row in ledger.decisions(digest=digest) if holdout_uri in ("", row.holdout_uri)]
+    if not found:
+        where = f" on {holdout_uri}" if holdout_uri else ""
+        raise GateError(f"No gate has judged model {digest[:12]}{where}; only a PASS makes it a version.")
+    newest = found[-1]
+    if newest.verdict != "PASS":
+        report = f" Report: {newest.report_uri}" if newest.report_uri else ""
+        raise GateError(f"The gate says {newest.verdict} of model {digest[:12]}; only a PASS may go on.{report}")
+    return newest
+
+
+def require_bound(version: ModelVersionRow) -> None:
+    """Refuse a version whose stored verdict is not a PASS of its own digest.
+
+    Raises:
+        GateError: the verdict is another, or of another model.
+    """
+    verdict = version.verdict
+    if verdict.get("outcome") != "PASS" or verdict.get("digest") != version.digest or not verdict.get("holdout_uri"):
+        raise GateError(
+            f"Version {version.version} of {version.model} has no PASS bound to its digest {version.digest[:12]}; "
+            f"got {verdict.get('outcome')!r} of {str(verdict.get('digest'))[:12]!r}."
+        )
+
+
+def require_whole(digest: str, model_uri: str) -> ModelFolder:
+    """Return the model's folder, every file of it checked.
+
+    Raises:
+        IntegrityError: a file is gone or changed, or the folder is that of another model.
+    """
+    try:
+        folder = open_model(model_uri)
+        folder.verify()
+    except NotFoundError as error:
+        raise IntegrityError(f"Model {digest[:12]} is broken: {error}") from error
+    if folder.digest != digest:
+        raise IntegrityError(f"The folder {model_uri} holds model {folder.digest[:12]}, not {digest[:12]}.")
+    return folder
+
+
+def check_version(version: ModelVersionRow) -> VersionCheck:
+    """Return the state of every file of `version`; nothing is raised for what is broken."""
+    try:
+        folder = open_model(version.model_uri)
+    except NotFoundError as error:
+        return _check(version, FileCheck(MANIFEST, "missing", str(error)))
+    except IntegrityError as error:
+        return _check(version, FileCheck(MANIFEST, "changed", str(error)))
+    if folder.digest != version.digest:
+        return _check(version, FileCheck(MANIFEST, "changed", f"it is the manifest of model {folder.digest}"))
+    return _check(version, FileCheck(MANIFEST, "sound"), *(_check_file(folder, file.name) for file in folder.files))
+
+
+def _check(version: ModelVersionRow, *files: FileCheck) -> VersionCheck:
+    return VersionCheck(version.model, version.version, version.digest, files)
+
+
+def _check_file(folder: ModelFolder, name: str) -> FileCheck:
+    try:
+        folder.read(name)
+    except NotFoundError as error:
+        return FileCheck(name, "missing", str(error))
+    except IntegrityError as error:
+        return FileCheck(name, "changed", str(error))
+    return FileCheck(name, "sound")
