@@ -112,6 +112,9 @@ class _Gathering:
             called = f"{name}!{_writable(member.name)}"
             if member.refused:
                 self.refused.append(Refusal(called, member.refused, member.detail, member.byte_count))
+            elif kind_of(member.name) == "archive":
+                detail = "an archive in an archive is not opened"
+                self.refused.append(Refusal(called, "archive_nested", detail, member.byte_count))
             else:
                 place = self._take(f"{name}!/{_writable(member.name)}")
                 called = f"{name}!{place[len(name) + 2 :]}"

@@ -29,15 +29,18 @@ def unite_frames(batches: Sequence[tuple[str, pl.DataFrame]], trust: Mapping[str
     classes = everything.group_by("frame_id").agg(
         pl.col("annotated_classes").explode(empty_as_null=False).unique().sort()
     )
-    given = everything.select("frame_id", "by", "turn", "attributes").filter(pl.col("attributes") != "{}")
-    settled = [_settle_attributes(frame_id, rows, trust) for frame_id, rows in _by_frame(given)]
-    attributes = pl.DataFrame(
-        [(frame_id, text) for frame_id, text, _ in settled],
-        schema={"frame_id": pl.String, "attributes": pl.String},
-        orient="row",
-    )
-    table = first.join(classes, on="frame_id").join(attributes, on="frame_id", how="left")
+    attributes = unite_attributes(everything, trust)
+    table = first.join(classes, on="frame_id").join(attributes.table, on="frame_id", how="left")
     table = table.with_columns(pl.col("attributes").fill_null("{}")).drop("turn", "by")
+    return United(table, attributes.conflicts)
+
+
+def unite_attributes(said: pl.DataFrame, trust: Mapping[str, int]) -> United:
+    """Return frame_id and attributes of every frame that has any; `said` also has `by`, and `turn` by arrival."""
+    given = said.select("frame_id", "by", "turn", "attributes").filter(pl.col("attributes") != "{}")
+    settled = [_settle_attributes(frame_id, rows, trust) for frame_id, rows in _by_frame(given)]
+    rows = [(frame_id, text) for frame_id, text, _ in settled]
+    table = pl.DataFrame(rows, schema={"frame_id": pl.String, "attributes": pl.String}, orient="row")
     return United(table, [conflict for _, _, found in settled for conflict in found])
 
 

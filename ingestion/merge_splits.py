@@ -15,8 +15,8 @@ def place_frames(batches: Sequence[tuple[str, Sequence[Sighting]]], rules: Split
     """Place the frames of `batches` (name, sightings) in the order of their arrival.
 
     Frames of drives that share a frame, or of one drive name, form a group, and a new group gets one split: hold-out
-    where that is stated for any of its frames, else what the batch states, else by seeded hash. A later batch's frames
-    join the group they belong to. Where they would link groups of different splits, or are stated to be in another
+    where that is stated for any of its frames, else what the batch states, else by seeded hash (the very first of those
+    trains). A later batch's frames join the group they belong to. Where they would link groups of different splits, or are stated to be in another
     split than their group, they are left out; the old frames stay. One thing beats that: frames stated to be hold-out
     make their group hold-out, and the frames that were in it before are left out. What was left out stays so.
 
@@ -79,7 +79,7 @@ class _Arrival:
             (component.roots if node in self.board.parents else component.fresh).add(node)
         for frame_id, node in first.items():
             components[find_root(links, node)].frames.append(frame_id)
-        return list(components.values())
+        return sorted(components.values(), key=lambda component: min(component.roots | component.fresh))
 
     def place(self, component: _Component) -> None:
         """Put the frames of a component into groups, or leave them out."""
@@ -89,7 +89,7 @@ class _Arrival:
         self._note_conflicts(component)
         if not component.roots:
             stated = "holdout" if held else self.stated.get(component.frames[0], "")
-            split = stated or board.rules.drawn(min(component.fresh))
+            split = stated or board.draw(min(component.fresh))
             self._put(component.frames, board.found(sorted(component.fresh), self.number, split))
         elif splits == {"holdout"} or (len(splits) == 1 and not held):
             self._put(component.frames, board.join(component.roots, component.fresh))

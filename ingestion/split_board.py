@@ -36,11 +36,18 @@ class SplitRules:
         held = sighting.drive in self.holdout.drives or spell_split(sighting.source_split) in self.held
         return "holdout" if held else ""
 
-    def drawn(self, group: str) -> str:
-        """Return the split of a new group for which nothing is stated, by the hash of its name."""
-        if _share("holdout", self.holdout.seed, group) < self.holdout.fraction:
+    def drawn(self, group: str, *, first: bool) -> str:
+        """Return the split of a new group for which nothing is stated, by the hash of its name.
+
+        The `first` such group trains, unless a fraction asks for everything: one lonely drive must not leave nothing to
+        train on.
+        """
+        fractions = (self.holdout.fraction, self.splits.val_fraction)
+        if first and max(fractions) < 1:
+            return "train"
+        if _share("holdout", self.holdout.seed, group) < fractions[0]:
             return "holdout"
-        return "val" if _share("val", self.splits.seed, group) < self.splits.val_fraction else "train"
+        return "val" if _share("val", self.splits.seed, group) < fractions[1] else "train"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +83,12 @@ class SplitBoard:
     bridges: dict[str, frozenset[str]] = field(default_factory=dict)  # drive -> groups of different splits it links
     leaks: dict[str, str] = field(default_factory=dict)
     conflicts: list[SplitConflict] = field(default_factory=list)
+    drew: bool = False  # a split was drawn for some group
+
+    def draw(self, group: str) -> str:
+        """Return the split of a new group for which nothing is stated."""
+        first, self.drew = not self.drew, True
+        return self.rules.drawn(group, first=first)
 
     def find(self, drive: str) -> str:
         """Return the root of the group of `drive`."""

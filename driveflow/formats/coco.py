@@ -56,6 +56,7 @@ class _CocoFile:
     index: PathIndex
     names: dict[str, str] = field(default_factory=dict)  # category id -> name
     pictures: dict[str, str] = field(default_factory=dict)  # image id -> picture, where that is one
+    listings: dict[str, int] = field(default_factory=dict)  # image id -> how many ids before it name that picture
     broken: dict[str, str] = field(default_factory=dict)  # picture -> why
     had: Counter[str] = field(default_factory=Counter)  # picture -> annotations
     kept: Counter[str] = field(default_factory=Counter)
@@ -118,9 +119,12 @@ class _CocoFile:
         meant: dict[str, dict[str, str]] = defaultdict(dict)
         for image, picture in found:
             meant[key_text(image.id)][picture or plain_path(image.file_name)] = picture
+        listed: Counter[str] = Counter()
         for key, pictures in meant.items():
             if len(pictures) == 1:
-                self.pictures[key] = next(iter(pictures.values()))
+                picture = self.pictures[key] = next(iter(pictures.values()))
+                self.listings[key] = listed[picture]
+                listed[picture] += 1
             else:
                 names = sorted(pictures)
                 detail = f"image id {key} is {names[0]} and {names[1]} ({len(names)} files)"
@@ -153,6 +157,7 @@ class _CocoFile:
                 (
                     picture,
                     self.path,
+                    self.listings[key_text(annotation.image_id)],
                     None,
                     own_id if ids[own_id] == 1 else "",
                     self.names[key_text(annotation.category_id)],
@@ -201,6 +206,7 @@ class _CocoFile:
             ImageLabels(
                 path=picture,
                 label_file=self.path,
+                listing=self.listings.get(key_text(image.id), 0),
                 class_list=self.builder.class_list(names) if labeled and known and names and not hopeless else None,
                 width=_pixels(image.width),
                 height=_pixels(image.height),
@@ -240,6 +246,6 @@ def _attributes(annotation: CocoAnnotation) -> str:
     for name in ("track_id", "score"):
         if getattr(annotation, name) is not None:
             found[name] = plain_json(getattr(annotation, name))
-    if annotation.iscrowd:
+    if annotation.iscrowd and not annotation.ignore:
         found["iscrowd"] = True
     return canonical_json(found) if found else "{}"

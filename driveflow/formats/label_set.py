@@ -12,6 +12,7 @@ LABEL_IMAGES = pa.schema(
     [
         ("path", pa.string()),  # of the picture, one of `LabelFiles.paths`; one picture may have several rows
         ("label_file", pa.string()),  # what speaks of it
+        ("listing", pa.int32()),  # 0; 1, 2 ... where that file lists the picture again
         ("class_list", pa.int32()),  # which of `class_lists` somebody looked for; null: the picture is unlabeled
         ("width", pa.int32()),  # pixels as the format says, null where it does not
         ("height", pa.int32()),
@@ -28,6 +29,7 @@ LABEL_BOXES = pa.schema(
     [
         ("path", pa.string()),
         ("label_file", pa.string()),
+        ("listing", pa.int32()),
         ("line", pa.int64()),  # null where the format has no lines
         ("own_id", pa.string()),  # what the format calls the box, empty where it does not
         ("class_name", pa.string()),  # as the format spells it
@@ -87,6 +89,7 @@ class ImageLabels:
 
     path: str
     label_file: str
+    listing: int = 0
     class_list: int | None = None
     width: int | None = None
     height: int | None = None

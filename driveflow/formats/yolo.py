@@ -109,6 +109,7 @@ def _rows(labels: _Labels, text: YoloText) -> list[dict[str, object]]:
         {
             "path": labels.picture,
             "label_file": labels.file,
+            "listing": 0,
             "line": box.line,
             "own_id": "",
             "class_name": box.class_name,

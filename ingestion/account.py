@@ -1,0 +1,57 @@
+"""Account for every file of a batch: rows of quarantine, counts that add up, and what to say of an empty one."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+import pyarrow as pa
+
+from driveflow import tables as columns
+from driveflow.formats.label_set import LabelProblem
+from driveflow.snapshots import SnapshotTables
+from ingestion.batch_files import BatchFiles, Refusal
+
+_SHOWN = 5
+
+
+def quarantine_rows(
+    batch: str, files: BatchFiles, refused: Iterable[Refusal], problems: Iterable[LabelProblem]
+) -> pa.Table:
+    """Return a row for every file and for every line or annotation that was put aside."""
+    rows = [(batch, item.name, item.reason, item.detail, item.byte_count, None) for item in refused]
+    lines = [(batch, files.name_of(item.path), item.reason, item.detail, None, item.line) for item in problems]
+    ordered = sorted([*rows, *lines], key=lambda row: (row[1], row[5] or 0, row[2], row[3]))
+    records = [dict(zip(columns.QUARANTINE.names, row, strict=True)) for row in ordered]
+    return pa.Table.from_pylist(records, schema=columns.QUARANTINE)
+
+
+def file_counts(files: BatchFiles, skipped: Mapping[str, int], kept: int, refused: Sequence[Refusal]) -> dict[str, int]:
+    """Return counts of files; files_in is the sum of kept, quarantined and skipped."""
+    reasons = Counter(item.reason for item in refused)
+    return {
+        "files_in": len(files.files) + len(files.refused),
+        "files_kept": kept,
+        "files_quarantined": len(refused),
+        "files_skipped": sum(skipped.values()),
+        **{f"skipped_{kind}": count for kind, count in sorted(skipped.items())},
+        **{f"quarantined_{reason}": count for reason, count in sorted(reasons.items())},
+        "archives": files.archives,
+    }
+
+
+def frame_counts(tables: SnapshotTables) -> dict[str, int]:
+    """Return counts of frames, sources and drives."""
+    labeled = [bool(names) for names in tables.frames["annotated_classes"].to_pylist()]
+    return {
+        "frames": tables.frames.num_rows,
+        "frames_repeated": tables.sources.num_rows - tables.frames.num_rows,
+        "frames_labeled": sum(labeled),
+        "drives": len(set(tables.sources["drive"].to_pylist())),
+    }
+
+
+def describe_empty(where: str, files: BatchFiles, refused: Sequence[Refusal]) -> str:
+    """Return one line that says why a batch has nothing to offer."""
+    reasons = ", ".join(f"{count} {reason}" for reason, count in Counter(item.reason for item in refused).most_common())
+    examples = "; ".join(f"{item.name}: {item.detail}" for item in refused[:_SHOWN])
+    found = f"{len(files.files) + len(files.refused)} files, {len(refused)} of them quarantined"
+    return f"{where} has no usable picture: {found}{f' ({reasons}; {examples})' if refused else ''}."

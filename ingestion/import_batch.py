@@ -1,0 +1,234 @@
+"""Read one batch: find its labels, look at every picture, and account for every file."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+import pyarrow as pa
+
+from driveflow import tables as columns
+from driveflow.errors import BrokenDataError, EmptyBatchError, NotFoundError
+from driveflow.flow.sections import BatchSection, TaxonomySection
+from driveflow.formats.catalog import READERS
+from driveflow.formats.detect import detect_format
+from driveflow.formats.label_set import LabelSet
+from driveflow.progress import Progress, silent
+from driveflow.snapshots import Beside, SnapshotTables
+from driveflow.storage.objects import ObjectInfo
+from driveflow.storage.shards import Blob, pack_shards
+from ingestion.account import describe_empty, file_counts, frame_counts, quarantine_rows
+from ingestion.batch_files import BatchFiles, Refusal, open_files
+from ingestion.look import Looked, look_at_members, look_at_objects
+from ingestion.metadata import Metadata, read_metadata
+from ingestion.sort_files import SortedFiles, sort_files
+from ingestion.take_boxes import TakenBoxes, take_boxes
+from ingestion.take_frames import TakenFrames, take_frames
+from ingestion.taxonomy import map_classes
+
+_METADATA = "metadata.csv"
+_REPORT_EVERY = 50
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRequest:
+    """What to import: the batch's section of the flow, where it lies, what was listed there, and where shards go."""
+
+    section: BatchSection
+    uri: str
+    taxonomy: TaxonomySection
+    store: str
+    objects: tuple[ObjectInfo, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedBatch:
+    """A batch as tables, with split "train" and one group a drive until it is merged.
+
+    files_in = files_kept + files_quarantined + files_skipped, where members of archives count as files and an archive
+    that could be opened does not. For the boxes see `TakenBoxes`. `notes` are sentences for a person.
+    """
+
+    tables: SnapshotTables
+    beside: Beside
+    counts: dict[str, int]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class _Gallery:
+    """The pictures looked at so far."""
+
+    progress: Progress
+    total: int
+    kept: list[Looked] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+
+    def add(self, seen: Looked | Refusal) -> None:
+        if isinstance(seen, Looked):
+            self.kept.append(seen)
+        else:
+            self.refused.append(seen)
+        done = len(self.kept) + len(self.refused)
+        if done % _REPORT_EVERY == 0 or done == self.total:
+            self.progress(done, self.total, "pictures")
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What the files of a batch say, before any picture is looked at."""
+
+    files: BatchFiles
+    labels: LabelSet
+    metadata: Metadata
+    ordered: SortedFiles
+    note: str
+
+    def notes(self) -> tuple[str, ...]:
+        """Return all that a person should know."""
+        notes = (self.note, *self.labels.notes, self.metadata.note, *self.ordered.notes)
+        return tuple(note for note in notes if note)
+
+
+def import_batch(request: BatchRequest, progress: Progress = silent) -> ImportedBatch:
+    """Read the batch of `request`; what cannot be used is quarantined, and nothing is left uncounted.
+
+    Members of archives are packed into shards of the store; nothing else is written.
+
+    Raises:
+        EmptyBatchError: not one picture is usable.
+        UnmappedClassError: the taxonomy does not know classes that have boxes.
+        BrokenDataError: every labeled picture has a class that the labels do not list.
+        NotFoundError: the section names annotations or metadata that are not there.
+    """
+    read = _read(request)
+    gallery = _Gallery(progress, len(read.ordered.pictures))
+    packed = _look(read.ordered, gallery, request.store)
+    _refuse_broken(read.labels, gallery, request.section.name)
+    refused = [*read.files.refused, *gallery.refused]
+    if not gallery.kept:
+        where = f"Batch {request.section.name!r} at {request.uri}"
+        raise EmptyBatchError(describe_empty(where, read.files, refused))
+    return _assemble(request, read, gallery.kept, refused, packed)
+
+
+def _read(request: BatchRequest) -> _Read:
+    files = open_files(request.objects)
+    labels, note = _read_labels(files, request.section)
+    metadata, place = _read_metadata(files, request.section)
+    return _Read(files, labels, metadata, sort_files(files, labels.files | ({place} if place else set())), note)
+
+
+def _assemble(
+    request: BatchRequest, read: _Read, kept: Sequence[Looked], refused: Sequence[Refusal], packed: pa.Table
+) -> ImportedBatch:
+    frames = take_frames(kept, read.labels, read.metadata, request.section)
+    classes = map_classes(request.taxonomy, _box_counts(read.labels))
+    boxes = take_boxes(read.labels, _pictures(kept), classes, request.section)
+    tables = _tables(frames, boxes, request.taxonomy)
+    problems = [*read.labels.problems, *read.metadata.problems, *boxes.problems]
+    conflicts = pa.Table.from_pylist([*frames.conflicts, *boxes.conflicts], schema=columns.CONFLICTS)
+    beside = Beside(
+        locations=pa.concat_tables([_locations(kept), packed]),
+        quarantine=quarantine_rows(request.section.name, read.files, refused, problems),
+        conflicts=conflicts,
+    )
+    counts = file_counts(read.files, read.ordered.skipped, len(kept), refused)
+    counts |= frame_counts(tables) | boxes.counts
+    counts |= {"label_problems": len(problems), "conflicts": conflicts.num_rows}
+    return ImportedBatch(tables, beside, counts, read.notes())
+
+
+def _read_labels(files: BatchFiles, section: BatchSection) -> tuple[LabelSet, str]:
+    """Return the labels, and a note that says how they were read."""
+    kind = section.format
+    if kind == "auto":
+        kind = "coco" if section.annotations else detect_format(files)  # type: ignore[assignment]
+    labels = READERS[kind](files, files.place_of(section.annotations) if section.annotations else "")
+    return labels, f"Read as {kind}."
+
+
+def _read_metadata(files: BatchFiles, section: BatchSection) -> tuple[Metadata, str]:
+    """Return the metadata and the place of its file; nothing where there is none."""
+    place = files.place_of(section.metadata or _METADATA)
+    if place not in files.by_place:
+        if section.metadata:
+            raise NotFoundError(f"Batch {section.name!r}: metadata {section.metadata!r} is no file of the batch.")
+        return Metadata({}, ()), ""
+    places = {file.name: file.place for file in files.files}
+    return read_metadata(files, place, places), place
+
+
+def _look(ordered: SortedFiles, gallery: _Gallery, store: str) -> pa.Table:
+    """Look at all pictures and return where the members of archives were packed (LOCATIONS)."""
+    for seen in look_at_objects(file for file in ordered.pictures if file.member is None):
+        gallery.add(seen)
+    members = [file for file in ordered.pictures if file.member is not None]
+    if not members:
+        return columns.LOCATIONS.empty_table()
+    known = {looked.frame_id for looked in gallery.kept}
+
+    def blobs() -> Iterator[Blob]:
+        for seen, data in look_at_members(members):
+            gallery.add(seen)
+            if isinstance(seen, Looked) and seen.frame_id not in known:
+                known.add(seen.frame_id)
+                yield Blob(seen.frame_id, data)
+
+    return pack_shards(store, blobs())
+
+
+def _refuse_broken(labels: LabelSet, gallery: _Gallery, batch: str) -> None:
+    """Take out pictures whose labels must not be trusted; fail where that is all of them."""
+    images = zip(labels.images["path"].to_pylist(), labels.images["broken"].to_pylist(), strict=True)
+    broken = {path: why for path, why in images if why}
+    if not broken:
+        return
+    if not any(path not in broken for path in set(labels.boxes["path"].to_pylist())):
+        first = next(iter(broken.values()))
+        detail = f"all {len(broken)} pictures with boxes in batch {batch!r} are labeled so: {first}"
+        raise BrokenDataError("class_out_of_range", detail)
+    for looked in gallery.kept:
+        if looked.file.place in broken:
+            detail = broken[looked.file.place]
+            gallery.refused.append(Refusal(looked.file.name, "class_out_of_range", detail, looked.file.byte_count))
+    gallery.kept = [looked for looked in gallery.kept if looked.file.place not in broken]
+
+
+def _box_counts(labels: LabelSet) -> dict[str, int]:
+    """Return how many boxes each class has that the labels use or list."""
+    counts = {name: 0 for names in labels.class_lists for name in names}
+    return counts | Counter(labels.boxes["class_name"].to_pylist())
+
+
+def _pictures(kept: Sequence[Looked]) -> pl.DataFrame:
+    schema = {"path": pl.String, "name": pl.String, "frame_id": pl.String, "width": pl.Int32, "height": pl.Int32,
+              "turned": pl.Int32}  # fmt: skip
+    rows = [
+        (looked.file.place, looked.file.name, looked.frame_id, looked.probe.width, looked.probe.height, looked.turned)
+        for looked in kept
+    ]
+    return pl.DataFrame(rows, schema=schema, orient="row")
+
+
+def _tables(frames: TakenFrames, boxes: TakenBoxes, taxonomy: TaxonomySection) -> SnapshotTables:
+    looked: dict[str, set[str]] = {}
+    for frame_id, class_name in boxes.annotated.select("frame_id", "class_name").iter_rows():
+        looked.setdefault(frame_id, set()).add(class_name)
+    rows = [{**row, "annotated_classes": sorted(looked.get(row["frame_id"], ()))} for row in frames.frames]
+    return SnapshotTables(
+        pa.Table.from_pylist(rows, schema=columns.FRAMES),
+        pa.Table.from_pylist(frames.sources, schema=columns.SOURCES),
+        boxes.boxes.to_arrow(),
+        taxonomy.classes,
+    )
+
+
+def _locations(kept: Iterable[Looked]) -> pa.Table:
+    """Return where the pictures lie that are objects of their own."""
+    rows = [
+        {"frame_id": looked.frame_id, "uri": looked.file.entry.uri, "offset": 0, "length": looked.file.byte_count}
+        for looked in kept
+        if looked.file.member is None
+    ]
+    return pa.Table.from_pylist(rows, schema=columns.LOCATIONS)

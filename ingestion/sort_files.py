@@ -1,0 +1,47 @@
+"""Sort the files of a batch: pictures to look at, labels and metadata, and what is no data."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from driveflow.formats.file_kinds import kind_of
+from ingestion.batch_files import BatchFile, BatchFiles
+
+_SHOWN = 5
+_LABEL_LIKE = (".json", ".jsonl", ".xml", ".csv", ".tsv", ".txt", ".yaml", ".yml")
+
+
+@dataclass(frozen=True, slots=True)
+class SortedFiles:
+    """Pictures, and how many files were left aside as label, text or side file."""
+
+    pictures: tuple[BatchFile, ...]
+    skipped: Mapping[str, int]
+    notes: tuple[str, ...]
+
+
+def sort_files(files: BatchFiles, used: Collection[str]) -> SortedFiles:
+    """Sort `files`; `used` are the places of those read as labels or metadata.
+
+    Whatever is not known to be something else is a picture until its content says otherwise.
+    """
+    pictures: list[BatchFile] = []
+    skipped: Counter[str] = Counter()
+    unread: list[str] = []
+    for file in files.files:
+        kind = kind_of(file.place)
+        if file.place in used:
+            skipped["label"] += 1
+        elif kind in {"picture", "unknown"}:
+            pictures.append(file)
+        else:
+            skipped[kind] += 1
+            if kind == "text" and file.place.lower().endswith(_LABEL_LIKE):
+                unread.append(file.name)
+    return SortedFiles(tuple(pictures), skipped, (_note(unread),) if unread else ())
+
+
+def _note(unread: list[str]) -> str:
+    listed = ", ".join(unread[:_SHOWN])
+    more = f" and {len(unread) - _SHOWN} more" if len(unread) > _SHOWN else ""
+    return f"{len(unread)} files that may hold labels or metadata were not read: {listed}{more}."

@@ -1,0 +1,150 @@
+"""Turn what labels say into boxes of frames: upright pixels, the project's classes, nothing outside a picture."""
+
+import json
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from driveflow import tables as columns
+from driveflow.canonical import canonical_json
+from driveflow.errors import UsageError
+from driveflow.flow.sections import BatchSection
+from driveflow.formats.label_set import LabelProblem, LabelSet
+from ingestion.identity import with_box_ids
+from ingestion.merge_boxes import BoxRules, Claims, unite_boxes
+from ingestion.taxonomy import ClassMap
+from ingestion.upright import in_upright_pixels, with_turn
+
+SAME_BOX_MIN_IOU = 0.9
+"""Two labels of one frame inside a batch agree on a box from this overlap on."""
+
+_SPEAKER = ["path", "label_file", "listing"]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenBoxes:
+    """Boxes by frame (columns of BOXES), the classes looked for in each frame, and what went another way.
+
+    boxes_read + boxes_multiplied = boxes + boxes_dropped + boxes_quarantined + boxes_without_picture + boxes_united.
+    """
+
+    boxes: pl.DataFrame
+    annotated: pl.DataFrame  # frame_id, class_name
+    problems: list[LabelProblem]
+    conflicts: list[dict[str, str]]
+    counts: dict[str, int] = field(default_factory=dict)
+
+
+def take_boxes(labels: LabelSet, pictures: pl.DataFrame, classes: ClassMap, section: BatchSection) -> TakenBoxes:
+    """Return the boxes of the kept `pictures` (path, name, frame_id, width, height, turned; sorted by path)."""
+    speakers = _speakers(labels, pictures)
+    boxes = _frame_of(labels.boxes).join(speakers, on=_SPEAKER, how="inner", maintain_order="left")
+    fitting = boxes.filter(pl.col("exif_turn").is_not_null())
+    upright = in_upright_pixels(fitting)
+    inside = upright.filter(_is_inside())
+    outside = upright.filter(~_is_inside())
+    problems = [*_size_problems(boxes), *_outside_problems(outside)]
+    mapped = _mapped(inside, classes, section.name)
+    annotated = _annotated(labels, _believed(speakers, boxes, inside), classes, section)
+    united = unite_boxes(Claims(mapped, annotated), BoxRules("union", SAME_BOX_MIN_IOU))
+    kept_foreign = inside.filter(pl.col("class_name").is_in([name for name, to in classes.outcomes.items() if to]))
+    counts = {
+        "boxes_read": labels.boxes_read,
+        "boxes": united.boxes.height,
+        "boxes_multiplied": mapped.height - kept_foreign.height,
+        "boxes_dropped": inside.height - kept_foreign.height,
+        "boxes_quarantined": sum(problem.boxes for problem in (*labels.problems, *problems)),
+        "boxes_without_picture": labels.boxes.num_rows - boxes.height,
+        "boxes_united": united.united,
+        "boxes_ignored": int(united.boxes["ignore"].sum()),
+    }
+    return TakenBoxes(united.boxes.select(columns.BOXES.names), annotated, problems, united.conflicts, counts)
+
+
+def _frame_of(table: object) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _speakers(labels: LabelSet, pictures: pl.DataFrame) -> pl.DataFrame:
+    """Return each listing of a kept picture with how it sees the picture and its turn among those of one frame."""
+    images = _frame_of(labels.images).rename({"width": "stated_width", "height": "stated_height"})
+    images = images.select(*_SPEAKER, "class_list", "stated_width", "stated_height").unique(_SPEAKER, keep="first")
+    found = with_turn(images.join(pictures, on="path")).sort(_SPEAKER)
+    place = pl.struct(_SPEAKER).rank("dense").over("frame_id").cast(pl.Int64)
+    return found.with_columns(turn=place - 1, by=pl.col("name"))
+
+
+def _is_inside() -> pl.Expr:
+    """Tell which boxes overlap their picture; those partly outside stay as they are."""
+    return (
+        (pl.col("x2") > 0) & (pl.col("y2") > 0) & (pl.col("x1") < pl.col("width")) & (pl.col("y1") < pl.col("height"))
+    )
+
+
+def _believed(speakers: pl.DataFrame, boxes: pl.DataFrame, inside: pl.DataFrame) -> pl.DataFrame:
+    """Return the speakers but those all of whose boxes were useless: they are no example of "nothing to see"."""
+    useless = boxes.join(inside.select(_SPEAKER).unique(), on=_SPEAKER, how="anti").select(_SPEAKER).unique()
+    return speakers.join(useless, on=_SPEAKER, how="anti")
+
+
+def _annotated(labels: LabelSet, speakers: pl.DataFrame, classes: ClassMap, section: BatchSection) -> pl.DataFrame:
+    """Return frame_id, class_name, turn and by for every class that somebody looked for."""
+    unknown = [name for name in section.annotated_classes if name not in classes.classes]
+    if unknown:
+        known = ", ".join(classes.classes)
+        raise UsageError(f"Batch {section.name!r}: annotated_classes names {unknown[0]!r}; the taxonomy has {known}.")
+    stated = sorted(section.annotated_classes)
+    lists = [stated or sorted(classes.annotated(names)) for names in labels.class_lists]
+    schema = [("class_list", pl.Int32()), ("class_name", pl.List(pl.String))]
+    looked = pl.DataFrame(list(enumerate(lists)), schema=schema, orient="row")
+    found = speakers.join(looked, on="class_list").select("frame_id", "class_name", "turn", "by")
+    return found.explode("class_name", empty_as_null=False)
+
+
+def _mapped(boxes: pl.DataFrame, classes: ClassMap, batch: str) -> pl.DataFrame:
+    """Return `boxes` in the project's classes, with the columns of BOXES, `turn` and `by`."""
+    rows = [(name, list(to), name in classes.ignored) for name, to in classes.outcomes.items()]
+    schema = [("class_name", pl.String()), ("to", pl.List(pl.String)), ("ignored", pl.Boolean())]
+    outcomes = pl.DataFrame(rows, schema=schema, orient="row")
+    found = boxes.join(outcomes, on="class_name", how="inner").sort("frame_id", "turn", "line", "x1", "y1", "x2", "y2")
+    found = found.explode("to", empty_as_null=False)
+    told = pl.struct("attributes", "class_name").map_elements(_with_foreign_class, return_dtype=pl.String)
+    attributes = pl.when("ignored").then(told).otherwise("attributes")
+    found = found.with_columns(attributes=attributes, ignore=pl.col("ignore") | pl.col("ignored"))
+    found = found.drop("class_name").rename({"to": "class_name"})
+    nothing = {
+        "score": pl.lit(None, pl.Float64),
+        "annotator": pl.lit(None, pl.String),
+        "guideline": pl.lit(None, pl.String),
+    }
+    found = with_box_ids(found).with_columns(origin=pl.lit(f"batch:{batch}"), **nothing)
+    return found.select(*columns.BOXES.names, "turn", "by")
+
+
+def _with_foreign_class(row: dict[str, str]) -> str:
+    return canonical_json({**json.loads(row["attributes"]), "foreign_class": row["class_name"]})
+
+
+def _size_problems(boxes: pl.DataFrame) -> list[LabelProblem]:
+    """Report the labels of pictures of another size: their boxes would be in the wrong place."""
+    wrong = boxes.filter(pl.col("exif_turn").is_null())
+    fields = ["label_file", "name", "stated_width", "stated_height", "width", "height"]
+    return [
+        LabelProblem(file, "label_size_mismatch", f"{name} is said to be {w}x{h}, but is {width}x{height}", None, count)
+        for file, name, w, h, width, height, count in wrong.group_by(fields).len().sort(fields).iter_rows()
+    ]
+
+
+def _outside_problems(boxes: pl.DataFrame) -> list[LabelProblem]:
+    return [
+        LabelProblem(row["label_file"], "label_outside_picture", _describe(row), row["line"], 1)
+        for row in boxes.sort("label_file", "line", "path", "x1", "y1").iter_rows(named=True)
+    ]
+
+
+def _describe(row: dict[str, object]) -> str:
+    corners = ", ".join(f"{row[name]:.1f}" for name in ("x1", "y1", "x2", "y2"))
+    whose = f"box {row['own_id']} of {row['name']}" if row["own_id"] else f"a box of {row['name']}"
+    return f"{whose} at {corners} lies outside the picture of {row['width']}x{row['height']}"

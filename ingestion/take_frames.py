@@ -1,0 +1,125 @@
+"""Make frames and sources of the pictures of a batch."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from driveflow import tables as columns
+from driveflow.canonical import canonical_json
+from driveflow.flow.sections import BatchSection
+from driveflow.formats.label_set import LabelSet
+from driveflow.formats.source_split import split_of_folders
+from ingestion.drives import Hints, assign_drives
+from ingestion.look import Looked
+from ingestion.merge_frames import United, unite_attributes
+from ingestion.metadata import Metadata, PictureData
+
+_NOTHING = PictureData()
+_HINTS = ("drive", "sequence", "camera", "captured_ns", "source_split")
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TakenFrames:
+    """Frames (columns of FRAMES but annotated_classes; split and group are provisional), sources, and conflicts."""
+
+    frames: list[Row]
+    sources: list[Row]
+    conflicts: list[dict[str, str]]
+
+
+def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, section: BatchSection) -> TakenFrames:
+    """Return every distinct picture of `kept` once, and a source for every file.
+
+    What the metadata says beats what the labels say, which beats what the section says of the whole batch.
+    """
+    hints = _hints(labels)
+    drives = assign_drives(section, [_drive_hints(looked, hints, metadata) for looked in kept])
+    sources = []
+    for looked in kept:
+        place = looked.file.place
+        source = _source(looked, hints.get(place, {}), metadata.rows.get(place, _NOTHING), section)
+        sources.append({**source, "drive": drives[place]})
+    attributes = _attributes(kept, labels, metadata)
+    return TakenFrames(list(_frames(kept, sources, attributes, section)), sources, attributes.conflicts)
+
+
+def _hints(labels: LabelSet) -> dict[str, Row]:
+    """Return what the label files say of each picture beside its boxes; the first that says something is heard."""
+    found: dict[str, Row] = {}
+    columns_ = [labels.images[name].to_pylist() for name in ("path", *_HINTS)]
+    for path, *values in zip(*columns_, strict=True):
+        said = found.setdefault(path, {})
+        for name, value in zip(_HINTS, values, strict=True):
+            said[name] = said.get(name) or value
+    return found
+
+
+def _drive_hints(looked: Looked, hints: Mapping[str, Row], metadata: Metadata) -> Hints:
+    place = looked.file.place
+    said = hints.get(place, {})
+    return Hints(
+        place=place,
+        size=(looked.probe.width, looked.probe.height),
+        metadata=metadata.rows.get(place, _NOTHING).drive,
+        label=said.get("drive", ""),
+        sequence=said.get("sequence", ""),
+    )
+
+
+def _source(looked: Looked, said: Row, data: PictureData, section: BatchSection) -> Row:
+    captured_ns = data.captured_ns if data.captured_ns is not None else said.get("captured_ns")
+    return {
+        "frame_id": looked.frame_id,
+        "batch": section.name,
+        "path": looked.file.name,
+        "camera": data.camera or said.get("camera") or section.camera,
+        "captured_ns": captured_ns,
+        "clock": data.clock if data.clock and captured_ns is not None else "none",
+        "lat": data.lat,
+        "lon": data.lon,
+        "speed_mps": data.speed_mps,
+        "heading_deg": data.heading_deg,
+        "source_split": said.get("source_split") or split_of_folders(looked.file.place),
+    }
+
+
+def _attributes(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata) -> United:
+    """Return the attributes of each frame; what says otherwise than something before it is a conflict."""
+    by_path: dict[str, list[str]] = {}
+    for path, text in zip(labels.images["path"].to_pylist(), labels.images["attributes"].to_pylist(), strict=True):
+        by_path.setdefault(path, []).append(text)
+    said = []
+    for looked in kept:
+        place = looked.file.place
+        texts = [canonical_json(metadata.rows.get(place, _NOTHING).attributes), *by_path.get(place, [])]
+        said += [(looked.frame_id, looked.file.name, text) for text in texts if text != "{}"]
+    schema = {"frame_id": pl.String, "by": pl.String, "attributes": pl.String}
+    table = pl.DataFrame(said, schema=schema, orient="row").with_row_index("turn")
+    return unite_attributes(table, {})
+
+
+def _frames(kept: Sequence[Looked], sources: Iterable[Row], attributes: United, section: BatchSection) -> Iterator[Row]:
+    groups: dict[str, str] = {}
+    for source in sources:
+        drive = source["drive"]
+        groups[source["frame_id"]] = min(drive, groups.get(source["frame_id"], drive))
+    given = dict(attributes.table.iter_rows())
+    for frame_id, looked in {looked.frame_id: looked for looked in reversed(kept)}.items():
+        yield {
+            "frame_id": frame_id,
+            "width": looked.probe.width,
+            "height": looked.probe.height,
+            "media_type": looked.probe.media_type,
+            "byte_count": looked.file.byte_count,
+            "split": columns.SPLITS[0],
+            "drive_group": groups[frame_id],
+            "attributes": _with_defaults(given.get(frame_id, "{}"), section.attributes),
+        }
+
+
+def _with_defaults(text: str, defaults: Mapping[str, str]) -> str:
+    return canonical_json({**defaults, **json.loads(text)}) if defaults else text
