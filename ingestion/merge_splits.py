@@ -16,9 +16,10 @@ def place_frames(batches: Sequence[tuple[str, Sequence[Sighting]]], rules: Split
 
     Frames of drives that share a frame, or of one drive name, form a group, and a new group gets one split: hold-out
     where that is stated for any of its frames, else what the batch states, else by seeded hash (the very first of those
-    trains). A later batch's frames join the group they belong to. Where they would link groups of different splits, or are stated to be in another
-    split than their group, they are left out; the old frames stay. One thing beats that: frames stated to be hold-out
-    make their group hold-out, and the frames that were in it before are left out. What was left out stays so.
+    trains). A later batch's frames join the group they belong to. Where they would link groups of different splits, or
+    are stated to be in another split than their group, they are left out; the old frames stay. One thing beats that:
+    frames stated to be hold-out make their group hold-out, and the frames that were in it before are left out. What was
+    left out stays so.
 
     Raises:
         InvalidInputError: the hold-out names a drive or a source split that no batch has.
