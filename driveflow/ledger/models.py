@@ -149,13 +149,6 @@ def _version_of(connection: Connection, model: str, digest: str) -> ModelVersion
 
 def _move(connection: Connection, model: str, move: StateMove) -> None:
     here = (MODEL_VERSIONS.c.model == model, MODEL_VERSIONS.c.version == move.version)
-    crowned = select(MODEL_VERSIONS.c.version).where(
-        MODEL_VERSIONS.c.model == model, MODEL_VERSIONS.c.state == "champion"
-    )
-    if move.to_state == "champion" and (present := connection.execute(crowned).scalar()) is not None:
-        raise InvalidInputError(
-            f"Version {present} is the champion of {model}; it is retired before another is crowned"
-        )
     statement = update(MODEL_VERSIONS).where(*here, MODEL_VERSIONS.c.state == move.from_state)
     if connection.execute(statement.values(state=move.to_state)).rowcount == 0:
         found = connection.execute(select(MODEL_VERSIONS.c.state).where(*here)).scalar()
