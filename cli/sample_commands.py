@@ -1,5 +1,6 @@
 """`driveflow sample`: render synthetic drives, and play the annotators who label them."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -40,7 +41,7 @@ def render(
     """Render drives with exact truth as three batches, and a flow file that runs over them."""
     from sample.generate import SampleSettings, generate
 
-    summary = generate(folder, SampleSettings(frames, seed), _progress)
+    summary = generate(folder, SampleSettings(frames, seed), _tell_tenths())
     files = ", ".join(f"{count} in {name}" for name, count in summary.files.items())
     boxes = ", ".join(f"{count} {name}" for name, count in summary.boxes.items())
     emit(
@@ -71,6 +72,14 @@ def annotate_campaign(
     )
 
 
-def _progress(done: int, total: int, what: str) -> None:
-    if done * 10 // total != (done - 1) * 10 // total or done == total:
-        say(f"{done}/{total} {what}")
+def _tell_tenths() -> Callable[[int, int, str], None]:
+    """Return a progress that speaks once a tenth."""
+    told = 0
+
+    def tell(done: int, total: int, what: str) -> None:
+        nonlocal told
+        if done * 10 // total > told:
+            told = done * 10 // total
+            say(f"{done}/{total} {what}")
+
+    return tell
