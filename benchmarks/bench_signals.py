@@ -1,0 +1,154 @@
+"""The pass over the pixels: images per second and core beside plain decoders, each in a process of its own."""
+
+import io
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parent.parent
+SEQUENCE = (
+    Path(os.environ.get("DRIVEFLOW_SHARED", str(ROOT.parent / "shared"))) / "data" / "seq_udacity_shadow" / "frames"
+)
+ROUNDS = 3
+FRAMES = 120
+
+
+def main() -> None:
+    """Print one line for each contender; the ratio is to Pillow's full grey decode of the same run."""
+    print(f"Pass over the pixels: {len(pictures())} pictures, {where()}; best of {ROUNDS} rounds, CPU time of one core")
+    rows = [measured(name) for name in CONTENDERS]
+    slowest = next(row["images_per_s"] for row in rows if row["name"] == "Pillow, full grey decode")
+    print(f"{'':44}{'images/s/core':>14}{'ratio':>8}{'peak MB':>9}")
+    for row in rows:
+        print(f"{row['name']:44}{row['images_per_s']:14.0f}{row['images_per_s'] / slowest:8.2f}{row['peak_mb']:9.0f}")
+    one, two = threads(1), threads(2)
+    print(f"two threads against one, wall clock: {two / one:.2f}x")
+
+
+def where() -> str:
+    return "960x540 real drive frames" if SEQUENCE.exists() else "made 960x540 pictures, no shared sequence here"
+
+
+def pictures() -> list[bytes]:
+    if SEQUENCE.exists():
+        return [path.read_bytes() for path in sorted(SEQUENCE.iterdir())[:FRAMES]]
+    return [made(seed) for seed in range(FRAMES)]
+
+
+def made(seed: int) -> bytes:
+    import cv2
+
+    random = np.random.default_rng(seed)
+    rough = random.integers(0, 255, (27, 48, 3), dtype=np.uint8)
+    picture = cv2.resize(rough, (960, 540), interpolation=cv2.INTER_CUBIC).astype(np.float64)
+    noisy = (picture + random.normal(0, 6, picture.shape)).clip(0, 255).astype(np.uint8)
+    return bytes(cv2.imencode(".jpg", noisy, [cv2.IMWRITE_JPEG_QUALITY, 85])[1])
+
+
+def ours() -> Callable[[bytes], object]:
+    from driveflow.images.signals import measure
+
+    return measure
+
+
+def our_check() -> Callable[[bytes], object]:
+    from driveflow.images.probe import probe
+
+    return probe
+
+
+def pillow_full() -> Callable[[bytes], object]:
+    from PIL import Image
+
+    return lambda data: Image.open(io.BytesIO(data)).convert("L")
+
+
+def pillow_draft() -> Callable[[bytes], object]:
+    from PIL import Image
+
+    def decode(data: bytes) -> object:
+        image = Image.open(io.BytesIO(data))
+        image.draft("L", (256, 256))
+        return image.load()
+
+    return decode
+
+
+def opencv_full() -> Callable[[bytes], object]:
+    import cv2
+
+    return lambda data: cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_GRAYSCALE)
+
+
+def opencv_eighth() -> Callable[[bytes], object]:
+    import cv2
+
+    return lambda data: cv2.imdecode(np.frombuffer(data, np.uint8), cv2.IMREAD_REDUCED_GRAYSCALE_8)
+
+
+def turbo_eighth() -> Callable[[bytes], object]:
+    import simplejpeg
+
+    return lambda data: simplejpeg.decode_jpeg(data, colorspace="GRAY", min_height=1, min_width=1, min_factor=8)
+
+
+CONTENDERS: dict[str, Callable[[], Callable[[bytes], object]]] = {
+    "driveflow: hash and all signals": ours,
+    "driveflow: full check of every bit": our_check,
+    "Pillow, full grey decode": pillow_full,
+    "Pillow, draft to 256 px": pillow_draft,
+    "OpenCV, full grey decode": opencv_full,
+    "OpenCV, 1/8 grey decode": opencv_eighth,
+    "libjpeg-turbo, 1/8 grey decode (the limit)": turbo_eighth,
+}
+
+
+def measured(name: str) -> dict[str, float | str]:
+    """Run one contender in a process of its own, so that its peak memory is its own."""
+    done = subprocess.run(
+        [sys.executable, __file__, name], check=True, capture_output=True, text=True, cwd=ROOT, env=os.environ | PATHS
+    )
+    return json.loads(done.stdout)
+
+
+PATHS = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENCV_FOR_THREADS_NUM": "1"}
+
+
+def contend(name: str) -> None:
+    """Measure here, and print the result as JSON."""
+    work, data = CONTENDERS[name](), pictures()
+    work(data[0])
+    best = min(one_round(work, data) for _ in range(ROUNDS))
+    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"name": name, "images_per_s": len(data) / best, "peak_mb": peak_mb}))
+
+
+def one_round(work: Callable[[bytes], object], data: list[bytes]) -> float:
+    start = time.process_time()
+    for picture in data:
+        work(picture)
+    return time.process_time() - start
+
+
+def threads(count: int) -> float:
+    """Return images per second of wall clock with `count` threads."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    from driveflow.images.signals import measure
+
+    data = pictures() * 3
+    with ThreadPoolExecutor(count) as pool:
+        start = time.perf_counter()
+        list(pool.map(measure, data))
+    return len(data) / (time.perf_counter() - start)
+
+
+if __name__ == "__main__":
+    contend(sys.argv[1]) if len(sys.argv) > 1 else main()
