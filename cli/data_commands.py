@@ -1,10 +1,11 @@
 """`driveflow data`: look into snapshots, and ask why a frame is in or out."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileOption, Workspace, emit
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileOption, Workspace, as_text, emit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,7 +58,8 @@ def explain(
     """
     from cli.snapshot_argument import find_snapshot, lineage
 
-    emit(_story(frame, list(lineage(find_snapshot(snapshot, workspace, profile)))), output)
+    story = _story(frame, list(lineage(find_snapshot(snapshot, workspace, profile))))
+    emit(story, output, _story_text(story))
 
 
 def _contents(snapshot: "Snapshot") -> "dict[str, Json]":
@@ -100,6 +102,26 @@ def _story(frame: str, snapshots: "list[Snapshot]") -> "dict[str, Json]":
         made: dict[str, Json] = {"snapshot": snapshot.snapshot_id[:16], "step": step, "holds_it": bool(frames)}
         steps += [{**made, **_decision(row)} for row in _rows(snapshot.decisions(), frame_id)] or [made]
     return {**story, "steps": steps}
+
+
+def _story_text(story: "Mapping[str, Json]") -> str:
+    """Return the story as lines for a person: what the frame is, where it was found, then step after step."""
+    facts = [name for name in story if name not in {"sources", "steps"}]
+    sources, steps = story["sources"], story["steps"]
+    lines = [as_text({name: story[name] for name in facts}), "found at:"]
+    lines += [f"  {as_text(list(source.values()))}".replace("\n", "  ") for source in _mappings(sources)]
+    lines.append("decided:")
+    for step in _mappings(steps):
+        words = [step.get(name) for name in ("verdict", "reason", "detail")]
+        twin = f"twin {str(step['twin'])[:16]}" if step.get("twin") else ""
+        held = "" if "verdict" in step else "holds it" if step["holds_it"] else "does not hold it"
+        told = ", ".join(str(word) for word in (*words, twin, held) if word)
+        lines.append(f"  {step['step'] or 'snapshot'} {step['snapshot']}: {told}")
+    return "\n".join(lines)
+
+
+def _mappings(value: "Json") -> "list[Mapping[str, Json]]":
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
 
 
 def _frame_id(text: str, snapshots: "list[Snapshot]") -> str:
