@@ -9,7 +9,7 @@ from driveflow.pages import html
 from driveflow.pages.html import Cell, Column, Html, Text, Tone
 from driveflow.pages.svg import Calibration, Line, line_chart, reliability
 from validation.gate import Verdict
-from validation.model.compare import Comparison, Draws, Estimate, compare_overall
+from validation.model.compare import Comparison, Estimate, compare_overall
 from validation.model.confusion import Confusion
 from validation.model.curves import RECALLS
 from validation.model.evaluation import ClassResult, Evaluation
@@ -38,7 +38,7 @@ def headline_table(challenger: Evaluation, champion: Evaluation | None, verdict:
     """Return champion beside challenger with differences and intervals; the judged metric first."""
     judged = verdict.comparison.metric
     order = [judged, *(name for name in _WITH_INTERVALS if name != judged)]
-    draws = Draws()
+    draws = verdict.comparison.draws
     rows = [_headline_row(compare_overall(challenger, champion, metric, draws), metric, judged) for metric in order]
     columns = [
         Column("all classes"),

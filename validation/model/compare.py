@@ -22,6 +22,14 @@ from validation.model.scene import Ints
 
 
 @dataclass(frozen=True, slots=True)
+class Draws:
+    """How intervals are drawn."""
+
+    seed: int = 0
+    resamples: int = RESAMPLES
+
+
+@dataclass(frozen=True, slots=True)
 class Counts:
     """How much a number stands on."""
 
@@ -47,17 +55,10 @@ class Comparison:
     """One metric of two models (or one) on the same hold-out."""
 
     metric: Metric
+    draws: Draws
     overall: Estimate
     per_class: tuple[Estimate, ...]
     per_slice: tuple[Estimate, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Draws:
-    """How intervals are drawn."""
-
-    seed: int = 0
-    resamples: int = RESAMPLES
 
 
 def compare(challenger: Evaluation, champion: Evaluation | None, metric: Metric, draws: Draws) -> Comparison:
@@ -74,6 +75,7 @@ def compare(challenger: Evaluation, champion: Evaluation | None, metric: Metric,
         raise InvalidInputError("There is no challenger to compare.")
     return Comparison(
         metric=metric,
+        draws=draws,
         overall=_overall("all classes", mine, theirs, counts_of(challenger, everything)),
         per_class=tuple(_of_class(challenger, mine, theirs, label) for label in range(len(challenger.per_class))),
         per_slice=tuple(

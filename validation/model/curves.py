@@ -69,21 +69,16 @@ def curve(score: Floats, right: Bools, wrong: Bools, objects: int) -> Curve:
         return Curve(())
     order = np.argsort(-score, kind="stable")
     ones = np.ones((1, len(score)))
-    values = interpolated_precision(ones, right[order], wrong[order], np.array([float(objects)]))
+    wanted = hits_for_recalls(np.array([float(objects)]))
+    values = interpolated_precision(ones, right[order], wrong[order], wanted)
     return Curve(tuple(float(value) for value in values[0]))
 
 
-def average_precision(weight: Floats, right: Bools, wrong: Bools, objects: Floats) -> Floats:
-    """Return AP per row of `weight`; see `interpolated_precision`. NaN where a row has no object."""
-    precision = interpolated_precision(weight, right, wrong, objects)
-    return np.where(objects > 0, precision.mean(axis=1), np.nan)
+def interpolated_precision(weight: Floats, right: Bools, wrong: Bools, wanted: Floats) -> Floats:
+    """Return rows x 101 precisions of COCO's rule when detection j counts weight[i, j] times; their mean is AP.
 
-
-def interpolated_precision(weight: Floats, right: Bools, wrong: Bools, objects: Floats) -> Floats:
-    """Return rows x 101 precisions of COCO's rule when detection j counts weight[i, j] times.
-
-    Columns are detections in order of falling score, `objects` how many objects row i has. Only where a detection is
-    right can recall rise, so only those columns are looked at.
+    Columns are detections in order of falling score, `wanted` is what `hits_for_recalls` says for each row. Only where
+    a detection is right can recall rise, so only those columns are looked at.
     """
     at = np.flatnonzero(right)
     rows = len(weight)
@@ -93,14 +88,17 @@ def interpolated_precision(weight: Floats, right: Bools, wrong: Bools, objects: 
     hits = np.cumsum(weight[:, at], axis=1)
     precision = hits / (seen + _LEAST)
     envelope = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
-    first = _first_at_least(hits, _hits_for_recall(objects))
+    first = _first_at_least(hits, wanted)
     inside = first < len(at)
     values = np.take_along_axis(envelope, np.minimum(first, len(at) - 1), axis=1)
     return np.where(inside, values, 0.0)
 
 
-def _hits_for_recall(objects: Floats) -> Floats:
-    """Return, rows x 101, the least whole number of hits whose recall, as a float, reaches each of RECALLS."""
+def hits_for_recalls(objects: Floats) -> Floats:
+    """Return, rows x 101, the least whole number of hits whose recall, as a float, reaches each of RECALLS.
+
+    `objects` says how many objects each row has.
+    """
     total = np.maximum(objects, 1.0)[:, None]
     near = np.maximum(np.floor(RECALLS[None, :] * total) - 1.0, 0.0)
     for _ in range(3):

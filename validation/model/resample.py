@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from driveflow.flow.sections import Metric
-from validation.model.curves import average_precision
+from validation.model.curves import hits_for_recalls, interpolated_precision
 from validation.model.match import Matches
 from validation.model.scene import COCO_DETECTION_LIMIT, Bools, Floats, Ints, Scene
 
@@ -143,8 +143,11 @@ def _class_part(scored: Scored, metric: Metric, label: int, group_of_frame: Ints
             return _recall(weight, group, right & counted, objects)
         chosen = {"AP": range(len(right)), "AP50": (_IOU50,), "AP75": (_IOU75,)}[metric]
         spread = weight[:, group]
-        values: Floats = np.mean([average_precision(spread, right[t], wrong[t], objects) for t in chosen], axis=0)
-        return values
+        wanted = hits_for_recalls(objects)
+        found = np.mean(
+            [interpolated_precision(spread, right[t], wrong[t], wanted).mean(axis=1) for t in chosen], axis=0
+        )
+        return np.where(objects > 0, found, np.nan)
 
     return _ClassPart(len(rows), compute)
 
@@ -171,18 +174,15 @@ def _groups(scene: Scene, frames: Ints) -> tuple[Ints, Ints]:
 
 
 def _draws(groups: int, seed: int, resamples: int, widest: int) -> Iterator[Floats]:
-    """Yield weights, a row a resample, in chunks; every row has a stream of its own, so chunking changes nothing."""
+    """Yield weights, a row a resample, in chunks of one stream of random numbers, so that chunking changes nothing."""
     if not groups:
         return
+    random = np.random.default_rng(seed)
     step = max(1, _CELLS_AT_ONCE // widest)
     for first in range(0, resamples, step):
-        rows = range(first, min(first + step, resamples))
-        yield np.stack([_one_draw(groups, seed, row) for row in rows])
-
-
-def _one_draw(groups: int, seed: int, row: int) -> Floats:
-    chosen = np.random.default_rng([seed, row]).integers(0, groups, groups)
-    return np.bincount(chosen, minlength=groups).astype(float)
+        rows = min(step, resamples - first)
+        chosen = random.integers(0, groups, (rows, groups)) + groups * np.arange(rows)[:, None]
+        yield np.bincount(chosen.ravel(), minlength=rows * groups).reshape(rows, groups).astype(float)
 
 
 def _mean_of_found(values: Floats) -> Floats:

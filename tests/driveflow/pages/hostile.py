@@ -11,3 +11,4 @@ HOSTILE_NAMES = (
     "]]>&lt;b&gt;&#0;\x00\x1b[31m",
     "\ud800 lone surrogate",
 )
+STORABLE_NAMES = HOSTILE_NAMES[:-1]  # a table holds no lone surrogate
