@@ -1,5 +1,6 @@
 """What `driveflow run` says at the end."""
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
@@ -7,6 +8,8 @@ from cli.output import table
 from pipelines.local_run import RunOutcome, RunRequest
 
 _GATE_NOT_PASSED = 5
+_MOST_COUNTS = 5
+_TELLING = ("files_in", "frames_in", "frames", "kept", "dropped", "quarantined", "selected", "boxes")
 _SNAPSHOTS = {
     "merge_batches": "snapshot",
     "filter_frames": "snapshot",
@@ -32,7 +35,7 @@ def result(outcome: RunOutcome, request: RunRequest) -> dict[str, Any]:
         "why": outputs.get("plan_run", {}).get("why"),
         "verdict": outputs.get("validate_model", {}).get("outcome"),
         "model_version": outputs.get("promote_model", {}).get("version") or None,
-        "report": outputs.get("validate_model", {}).get("report"),
+        "report": _pages(outcome).get("validate_model.report"),
         "pages": _pages(outcome),
         "error": outcome.failure.get("message"),
     }
@@ -46,7 +49,7 @@ def result_text(value: Mapping[str, Any]) -> str:
             "state": step["state"].lower(),
             "seconds": round(step["seconds"], 2),
             "re-used": "yes" if step["reused"] else "",
-            "counts": ", ".join(f"{name} {count}" for name, count in list(step["counts"].items())[:6]),
+            "counts": _headline(step["counts"]),
         }
         for step in value["steps"]
     ]
@@ -60,6 +63,16 @@ def result_text(value: Mapping[str, Any]) -> str:
 def exit_code(value: Mapping[str, Any]) -> int:
     """Return 5 where the gate did not pass, else 0."""
     return _GATE_NOT_PASSED if value["verdict"] in {"BLOCK", "NEEDS DATA"} else 0
+
+
+def _headline(counts: Mapping[str, int]) -> str:
+    """Return the counts that say something, the most telling first."""
+    telling = sorted((name for name in counts if counts[name]), key=lambda name: (_rank(name), name))
+    return ", ".join(f"{name} {counts[name]}" for name in telling[:_MOST_COUNTS])
+
+
+def _rank(name: str) -> int:
+    return next((rank for rank, start in enumerate(_TELLING) if name.startswith(start)), len(_TELLING))
 
 
 def _step(step: Any) -> dict[str, Any]:  # noqa: ANN401 a step row
@@ -83,19 +96,27 @@ def _snapshots(outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
 
 
 def _counts(counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-    """Return how many files came in, and how they left: kept, dropped by reason, quarantined by reason."""
-    imported, filtered = counts.get("import_batches", {}), counts.get("filter_frames", {})
+    """Return how many picture files came in, and how they left: kept, dropped and quarantined by reason, adding up."""
+    imported, merged = counts.get("import_batches", {}), counts.get("merge_batches", {})
+    filtered = counts.get("filter_frames", {})
+    quarantined = Counter(_reasons(imported, "quarantined_")) + Counter(_reasons(filtered, "quarantined_"))
+    dropped = _reasons(filtered, "dropped_")
+    if merged:
+        leaked = merged.get("frames_leaked", 0)
+        again = imported.get("files_kept", 0) - merged["frames"] - leaked
+        dropped |= {name: count for name, count in (("exact_duplicate", again), ("leak", leaked)) if count}
     return {
-        "in": imported.get("files_in"),
+        "in": imported.get("files_kept", 0) + imported.get("files_quarantined", 0) if imported else None,
         "kept": filtered.get("kept"),
-        "dropped": {name.partition(".")[2]: n for name, n in filtered.items() if name.startswith("dropped.")},
-        "quarantined": {name.partition(".")[2]: n for name, n in imported.items() if name.startswith("quarantined.")},
+        "dropped": dropped,
+        "quarantined": dict(quarantined),
+        "no_pictures": imported.get("files_skipped", 0),
     }
+
+
+def _reasons(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
+    return {name.removeprefix(prefix): count for name, count in counts.items() if name.startswith(prefix) and count}
 
 
 def _pages(outcome: RunOutcome) -> dict[str, str]:
-    return {
-        f"{path.parent.name.replace('-', '_')}.{path.name}": str(path)
-        for path in sorted((outcome.folder / "artifacts").rglob("*"))
-        if path.is_file() and path.name in {"gallery", "report"}
-    }
+    return {path.stem: str(path) for path in sorted((outcome.folder / "pages").glob("*.html"))}

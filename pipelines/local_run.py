@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -79,6 +80,7 @@ def run_locally(request: RunRequest, on_event: OnEvent) -> RunOutcome:
             )
         )
         last, failure = _follow(request, folder, lock, on_event)
+        _keep_pages(folder)
         state = _settle(ledger, run_id, last, failure)
         return RunOutcome(run_id, state, folder, tuple(ledger.steps(run_id)), failure)
 
@@ -133,6 +135,16 @@ def _start(request: RunRequest, folder: Path, descriptors: tuple[int, int]) -> "
     argv = [sys.executable, "-m", "pipelines.local_child", str(folder), str(descriptors[0]), str(descriptors[1])]
     with (folder / "runner.log").open("ab") as log:
         return spawn(argv, env=env, stdout=log, pass_fds=descriptors)
+
+
+def _keep_pages(folder: Path) -> None:
+    """Copy the HTML that steps made to where a person finds it, under names a browser knows."""
+    pages = folder / "pages"
+    pages.mkdir(exist_ok=True)
+    for name in ("gallery", "report"):
+        for path in (folder / "artifacts").glob(f"**/{name}"):
+            if path.is_file() and path.stat().st_size:
+                shutil.copyfile(path, pages / f"{path.parent.name.replace('-', '_')}.{name}.html")
 
 
 def _settle(ledger: Ledger, run_id: str, last: Mapping[str, Any], failure: dict[str, Any]) -> State:
