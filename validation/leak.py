@@ -49,18 +49,21 @@ class LeakReport:
         return self.total == 0
 
     def summary(self) -> str:
-        """Return one sentence that says what was compared and found."""
-        compared = f"{self.training_frames} training frames against {self.holdout_frames} hold-out frames"
-        unmeasured = (
-            f" {self.unmeasured} frames have no hash and were not compared by picture." if self.unmeasured else ""
+        """Return in words what was compared and found."""
+        compared = (
+            f"{_count(self.training_frames, 'training frame')} against {_count(self.holdout_frames, 'hold-out frame')}"
         )
+        missing = f" {_count(self.unmeasured, 'frame')} without a hash could not be compared by picture."
+        tail = missing if self.unmeasured else ""
         if self.is_clean:
-            return f"No leak in {compared}: by bytes, near-duplicate (up to {self.max_bits} bits) or drive.{unmeasured}"
-        return (
-            f"Training touches the hold-out in {compared}: {self.equal_bytes} frames with equal bytes, "
-            f"{self.near_duplicates} near-duplicates (up to {self.max_bits} bits), {self.same_drive_group} of a drive "
-            f"group that judges.{unmeasured}"
+            return f"No leak in {compared}: by bytes, near-duplicate (up to {self.max_bits} bits) or drive.{tail}"
+        kinds = (
+            (self.equal_bytes, "training frame with the bytes of a hold-out frame"),
+            (self.near_duplicates, "near-duplicate"),
+            (self.same_drive_group, "training frame of a drive group that judges"),
         )
+        found = ", ".join(_count(count, what) for count, what in kinds if count)
+        return f"Training touches the hold-out ({compared}, near-duplicates up to {self.max_bits} bits): {found}.{tail}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +99,14 @@ def check_leak(request: LeakRequest) -> LeakReport:
             *(Leak("drive_group", row[0], row[2], row[1]) for row in grouped.head(_EXAMPLES).iter_rows()),
         ),
     )
+
+
+def _count(count: int, what: str) -> str:
+    """Return `count` of `what`; the first word that takes a plural does."""
+    if count == 1:
+        return f"1 {what}"
+    plural = what.replace("frame", "frames", 1) if "frame" in what else f"{what}s"
+    return f"{count:,} {plural}"
 
 
 def _near_duplicates(request: LeakRequest, train: pl.DataFrame, holdout: pl.DataFrame) -> tuple[list[Leak], int]:

@@ -128,7 +128,7 @@ def test_any_leak_blocks(good):
     verdict = _judge(good, leak=leak)
 
     assert verdict.outcome == "BLOCK"
-    assert "1 near-duplicates" in verdict.reason
+    assert "1 near-duplicate" in verdict.reason
 
 
 @pytest.mark.parametrize(

@@ -63,7 +63,7 @@ def test_frames_without_a_hash_are_counted_and_said():
 
     assert report.is_clean
     assert report.unmeasured == 1
-    assert "1 frames have no hash" in report.summary()
+    assert "1 frame without a hash" in report.summary()
 
 
 def test_examples_are_few_and_counts_complete():
