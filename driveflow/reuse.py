@@ -7,7 +7,7 @@ from typing import Protocol
 
 from driveflow.canonical import Json, canonical_json, digest_bytes
 from driveflow.errors import IntegrityError, NotFoundError
-from driveflow.snapshots import open_snapshot
+from driveflow.snapshot_files import verify_snapshot
 from driveflow.storage.objects import join, read_bytes, stat, write_bytes
 
 
@@ -91,7 +91,7 @@ def store_result(store: str, step: str, key: str, result: Reusable, parts: Mappi
 
 def _check(uri: str) -> None:
     if "/snapshots/" in uri:
-        open_snapshot(uri).verify()
+        verify_snapshot(uri)
     elif "/objects/" in uri:
         read_object(uri)
     elif stat(uri) is None:

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from driveflow import tables as columns
 from driveflow.canonical import Json, canonical_json, digest, digest_bytes
 from driveflow.errors import IntegrityError, InvalidInputError, NotFoundError
+from driveflow.snapshot_files import Part, read_manifest, verify_snapshot
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 from driveflow.table_digest import sort_by_key, table_digest
 
@@ -63,15 +64,6 @@ class Beside:
     decisions: pa.Table = field(default_factory=columns.DECISIONS.empty_table)
     quarantine: pa.Table = field(default_factory=columns.QUARANTINE.empty_table)
     conflicts: pa.Table = field(default_factory=columns.CONFLICTS.empty_table)
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One file of a snapshot, by its name in the folder, with what it must hold."""
-
-    name: str
-    sha256: str
-    bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,12 +128,7 @@ class Snapshot:
 
     def verify(self) -> None:
         """Check every file of the snapshot and of its record against its digest; raise where one is gone or changed."""
-        for parts in self.parts.values():
-            _verify_parts(self.folder, parts)
-        if self.record_id:
-            folder = join(self.folder, "made_by", self.record_id)
-            record = json.loads(read_bytes(join(folder, "record.json")))
-            _verify_parts(folder, tuple(Part(**part) for part in record["parts"]))
+        verify_snapshot(self.uri)
 
     def _read(self, name: str, schema: pa.Schema) -> pa.Table:
         return _read_parts(self.folder, [part.name for part in self.parts[name]], schema)
@@ -176,20 +163,13 @@ def write_snapshot(store: str, tables: SnapshotTables, beside: Beside, made_by: 
 
 def open_snapshot(uri: str) -> Snapshot:
     """Return the snapshot at `uri`."""
-    folder = uri.partition("#")[0]
-    try:
-        manifest = json.loads(read_bytes(join(folder, "snapshot.json")))
-    except NotFoundError:
-        raise NotFoundError(f"There is no snapshot at {folder}.") from None
-    except ValueError as error:
-        raise IntegrityError(f"{folder}/snapshot.json is no JSON: {error}") from error
-    parts = {name: tuple(Part(**part) for part in table["parts"]) for name, table in manifest["tables"].items()}
-    return Snapshot(uri, manifest["snapshot_id"], tuple(manifest["classes"]), parts)
+    manifest = read_manifest(uri)
+    return Snapshot(uri, manifest.snapshot_id, manifest.classes, manifest.parts)
 
 
 def _is_whole(folder: str) -> bool:
     try:
-        open_snapshot(folder).verify()
+        verify_snapshot(folder)
     except (NotFoundError, IntegrityError):
         return False
     return True
@@ -235,13 +215,6 @@ def _write_part(folder: str, name: str, table: pa.Table) -> Json:
 def _read_parts(folder: str, names: list[str], schema: pa.Schema) -> pa.Table:
     parts = [pq.read_table(pa.BufferReader(read_bytes(join(folder, *name.split("/"))))) for name in names]
     return pa.concat_tables([part.select(schema.names).cast(schema) for part in parts])
-
-
-def _verify_parts(folder: str, parts: tuple[Part, ...]) -> None:
-    for part in parts:
-        data = read_bytes(join(folder, *part.name.split("/")))
-        if digest_bytes(data) != part.sha256:
-            raise IntegrityError(f"{folder}/{part.name} is not what was written there.")
 
 
 def _refuse_others(values: pa.ChunkedArray, allowed: pa.ChunkedArray | tuple[str, ...], what: str) -> None:

@@ -1,0 +1,71 @@
+"""The files of a snapshot and their digests: enough to check one without reading its tables."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from driveflow.canonical import digest_bytes
+from driveflow.errors import IntegrityError, NotFoundError
+from driveflow.storage.objects import join, read_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One file of a snapshot, by its name in the folder, with what it must hold."""
+
+    name: str
+    sha256: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What snapshot.json says."""
+
+    snapshot_id: str
+    classes: tuple[str, ...]
+    parts: Mapping[str, tuple[Part, ...]]
+
+
+def read_manifest(uri: str) -> Manifest:
+    """Return the manifest of the snapshot at `uri`.
+
+    Raises:
+        NotFoundError: there is no snapshot.
+        IntegrityError: its manifest is broken.
+    """
+    folder = uri.partition("#")[0]
+    try:
+        manifest = json.loads(read_bytes(join(folder, "snapshot.json")))
+        parts = {name: _parts(table["parts"]) for name, table in manifest["tables"].items()}
+        return Manifest(manifest["snapshot_id"], tuple(manifest["classes"]), parts)
+    except NotFoundError:
+        raise NotFoundError(f"There is no snapshot at {folder}.") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise IntegrityError(f"{folder}/snapshot.json is no manifest of a snapshot: {error}") from error
+
+
+def verify_snapshot(uri: str) -> None:
+    """Check every file of the snapshot, and of the record that `uri` names, against its digest.
+
+    Raises:
+        NotFoundError: one is gone.
+        IntegrityError: one is not what was written.
+    """
+    folder, _, record_id = uri.partition("#")
+    for parts in read_manifest(uri).parts.values():
+        _verify_parts(folder, parts)
+    if record_id:
+        home = join(folder, "made_by", record_id)
+        _verify_parts(home, _parts(json.loads(read_bytes(join(home, "record.json")))["parts"]))
+
+
+def _parts(values: Iterable[Mapping[str, str]]) -> tuple[Part, ...]:
+    return tuple(Part(value["name"], value["sha256"], int(value["bytes"])) for value in values)
+
+
+def _verify_parts(folder: str, parts: Iterable[Part]) -> None:
+    for part in parts:
+        data = read_bytes(join(folder, *part.name.split("/")))
+        if digest_bytes(data) != part.sha256:
+            raise IntegrityError(f"{folder}/{part.name} is not what was written there.")
