@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from driveflow.flow.sections import CornerCaseSection, LabelingSection
 from driveflow.predicates import matches
 from driveflow.snapshots import SnapshotTables
-from filtering.places import cameras_of
+from filtering.places import first_places
 from filtering.rarity import evidence, shuffled
 
 SELECTION: Final = pa.schema(
@@ -123,7 +123,7 @@ def _best_scores(boxes: pa.Table, classes: Sequence[str]) -> dict[str, float]:
 def _spread(request: CornerCaseRequest, candidates: Sequence[str], budget: int) -> list[_Pick]:
     """Return frames for the rest of the budget: one of each drive in turn, at random within a drive."""
     frames = request.tables.frames
-    places = dict(zip(frames["frame_id"].to_pylist(), cameras_of(frames, request.tables.sources), strict=True))
+    places = dict(zip(frames["frame_id"].to_pylist(), first_places(frames, request.tables.sources), strict=True))
     drives: defaultdict[str, list[str]] = defaultdict(list)
     for item in shuffled(candidates, f"budget {request.labeling.seed}"):
         drives[places[item][0]].append(item)

@@ -15,7 +15,7 @@ from driveflow.snapshots import SnapshotTables
 from filtering.catalog import FrameFilter, frame_filters
 from filtering.measured import Groups, MeasuredFrames
 from filtering.near_duplicates import MIN_GAP, REASONS, Candidate, thin
-from filtering.places import Sighting, cameras_of, sightings
+from filtering.places import Sighting, first_places, sightings
 from filtering.rarity import labeled_mask, shielded_frames
 
 STEP = "filter_frames"
@@ -119,7 +119,7 @@ def _populations(frames: pa.Table, sources: pa.Table) -> Groups:
     A drive of unknown light is compared with itself only, so a night drive without tags is no outlier among days.
     """
     times = attribute(frames, "time_of_day").tolist()
-    places = cameras_of(frames, sources)
+    places = first_places(frames, sources)
     keys = [
         (camera, "time", time) if time else (camera, "drive", drive)
         for time, (drive, camera) in zip(times, places, strict=True)

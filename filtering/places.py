@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 _DIGITS = re.compile(r"(\d+)")
 
@@ -38,26 +37,32 @@ class Sighting:
 
 def sightings(sources: pa.Table) -> dict[str, Sighting]:
     """Return the places of every frame in `sources`."""
-    ordered = sources.select(["frame_id", "batch", "path", "drive", "camera", "captured_ns"]).sort_by(
-        [("frame_id", "ascending"), ("batch", "ascending"), ("path", "ascending")]
-    )
-    ids = ordered["frame_id"].combine_chunks()
-    if not len(ids):
-        return {}
-    values = ids.to_numpy(zero_copy_only=False)
-    starts = np.flatnonzero(np.append(True, values[1:] != values[:-1])).tolist()
+    ordered, starts = _by_frame(sources)
+    ids = ordered["frame_id"].to_pylist()
+    ends = [*starts[1:], len(ids)][: len(starts)]
     columns = [ordered[name].to_pylist() for name in ("path", "drive", "camera", "captured_ns")]
-    ends = [*starts[1:], len(values)]
     return {
-        values[start]: _sighting(*(column[start:end] for column in columns))
+        ids[start]: _sighting(*(column[start:end] for column in columns))
         for start, end in zip(starts, ends, strict=True)
     }
 
 
-def cameras_of(frames: pa.Table, sources: pa.Table) -> list[Place]:
+def first_places(frames: pa.Table, sources: pa.Table) -> list[Place]:
     """Return the first place of each row of `frames`; ("", "") where no source is known."""
-    seen = sightings(sources.filter(pc.is_in(sources["frame_id"], value_set=frames["frame_id"].combine_chunks())))
-    return [seen[frame].first if frame in seen else ("", "") for frame in frames["frame_id"].to_pylist()]
+    ordered, starts = _by_frame(sources)
+    first = ordered.take(pa.array(starts, pa.int64()))
+    names = zip(*(first[name].to_pylist() for name in ("frame_id", "drive", "camera")), strict=True)
+    known = {frame_id: (drive, camera) for frame_id, drive, camera in names}
+    return [known.get(frame_id, ("", "")) for frame_id in frames["frame_id"].to_pylist()]
+
+
+def _by_frame(sources: pa.Table) -> tuple[pa.Table, list[int]]:
+    """Return the sources by frame, batch and path, and where each frame begins."""
+    names = ["frame_id", "batch", "path", "drive", "camera", "captured_ns"]
+    ordered = sources.select(names).sort_by([(name, "ascending") for name in names[:3]])
+    ids = ordered["frame_id"].to_numpy()
+    starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if len(ids) else np.array([], np.int64)
+    return ordered, starts.tolist()
 
 
 def natural(path: str) -> tuple[tuple[int, int, str], ...]:
@@ -76,4 +81,5 @@ def _sighting(paths: list[str], drives: list[str], cameras: list[str], times: li
         taken[drive, camera] = time if known is None else known if time is None else min(known, time)
     first = (drives[0], cameras[0])
     at = taken[first]
-    return Sighting(first, taken, (*first, at is None, at or 0, natural(paths[0])))
+    by_path = natural(paths[0]) if at is None else ()
+    return Sighting(first, taken, (*first, at is None, at or 0, by_path))
