@@ -21,11 +21,12 @@ class Sweep:
     unknown: tuple[str, ...]
 
 
-def sweep_models(ledger: Ledger, store: str, now: datetime, keep_days: int) -> Sweep:
+def sweep_models(ledger: Ledger, store: str, now: datetime, keep_days: int, *, dry_run: bool = False) -> Sweep:
     """Remove the folders of models that were recorded over `keep_days` ago and never became a version.
 
     A digest that any version of any model names is never touched, in whatever state the version is; nor is a folder
-    that the ledger does not know, because a training may be writing it. The records stay.
+    that the ledger does not know, because a training may be writing it. The records stay. A `dry_run` only says what
+    would go.
     """
     if keep_days < 1:
         raise UsageError(f"Models are kept for a day at least, got keep_days={keep_days}.")
@@ -40,7 +41,8 @@ def sweep_models(ledger: Ledger, store: str, now: datetime, keep_days: int) -> S
         elif trained.created_at > oldest:
             sorted_out["young"].append(digest)
         else:
-            sorted_out["removed" if _remove(ledger, store, trained) else "of_versions"].append(digest)
+            gone = dry_run or _remove(ledger, store, trained)
+            sorted_out["removed" if gone else "of_versions"].append(digest)
     return Sweep(**{name: tuple(digests) for name, digests in sorted_out.items()})
 
 

@@ -150,6 +150,16 @@ class Registry:
         """Return the names of the models that have a version, sorted."""
         return tuple(sorted({row.model for row in self._ledger.versions()}))
 
+    def require_model(self, model: str) -> None:
+        """Refuse a model that has no version.
+
+        Raises:
+            NotFoundError: names those that have one.
+        """
+        known = self.models()
+        if model not in known:
+            raise NotFoundError(f"There is no model {model!r}; known: {', '.join(known[:5]) or 'none'}.")
+
     def versions(self, model: str) -> list[ModelVersionRow]:
         """Return the versions of a model, oldest first; of an unknown model none."""
         return self._ledger.versions(model)
@@ -166,12 +176,9 @@ class Registry:
         if found:
             return found[0]
         self._refuse_unregistered(model, str(version))
+        self.require_model(model)
         known = ", ".join(str(row.version) for row in rows[-5:])
-        raise NotFoundError(
-            f"{model} has no version {version}; known: {known or 'none'} ({len(rows)} in all)."
-            if rows
-            else f"There is no model {model!r}; known: {', '.join(self.models()[:5]) or 'none'}."
-        )
+        raise NotFoundError(f"{model} has no version {version}; known: {known} ({len(rows)} in all).")
 
     def show(self, model: str, version: int | str) -> VersionDetail:
         """Return a version with its lineage: training, decisions, history.

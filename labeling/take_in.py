@@ -1,0 +1,57 @@
+"""Take a return file in: check it, and put it with its campaign under a name that is its digest."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from driveflow.canonical import digest_bytes
+from driveflow.errors import BrokenDataError, NotFoundError
+from driveflow.storage.objects import join, write_bytes
+from labeling.campaigns import MAX_RETURN_BYTES, RawReturn, campaign_uri, open_manifest
+from labeling.returns import read_returns, refusal_rows
+
+
+@dataclass(frozen=True, slots=True)
+class TakenIn:
+    """A return file in its campaign; `is_new` is False where it was there already. `problems` name what is not used."""
+
+    campaign_id: str
+    path: str
+    is_new: bool
+    frames: int
+    boxes: int
+    problems: tuple[str, ...]
+
+
+def take_in(store: str, campaign_id: str, source: Path) -> TakenIn:
+    """Put the file `source` into the campaign's returns; the same bytes twice are there once.
+
+    Raises:
+        NotFoundError: there is no such file or campaign.
+        BrokenDataError: the whole file is of no use, and is not taken.
+    """
+    manifest = open_manifest(store, campaign_id)
+    data = _read(source)
+    path = f"returns/{digest_bytes(data)[:32]}.json"
+    readings = read_returns([manifest], [RawReturn(campaign_id, path, len(data), data)])
+    rows = refusal_rows(readings.refusals)
+    if readings.counts["returns_quarantined"]:
+        raise BrokenDataError(str(rows[0]["reason"]), f"{source} is no answer to this campaign: {rows[0]['detail']}")
+    is_new = write_bytes(join(campaign_uri(store, campaign_id), path), data, if_absent=True)
+    return TakenIn(
+        campaign_id=campaign_id,
+        path=path,
+        is_new=is_new,
+        frames=len({entry.frame_id for entry in readings.entries}),
+        boxes=sum(entry.box_count() for entry in readings.entries),
+        problems=(*(f"{row['reason']}: {row['detail']}" for row in rows), *readings.notes()),
+    )
+
+
+def _read(source: Path) -> bytes:
+    try:
+        size = source.stat().st_size
+        if size > MAX_RETURN_BYTES:
+            raise BrokenDataError("too_large", f"{source} has {size} bytes; at most {MAX_RETURN_BYTES}, split it")
+        return source.read_bytes()
+    except FileNotFoundError:
+        raise NotFoundError(f"There is no file {source}.") from None
