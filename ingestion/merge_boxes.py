@@ -10,6 +10,7 @@ import polars as pl
 from driveflow.canonical import Json, canonical_json, digest_bytes
 
 _SAME_PX = 1e-3  # corners this close are one number, written by two tools
+_IOU_DIGITS = 9  # overlaps are compared to so many digits, so that two processors decide alike
 _CORNERS = ("x1", "y1", "x2", "y2")
 _COMPARED = ("ignore", "attributes", "annotator", "guideline")
 
@@ -144,7 +145,8 @@ def _match(left: Sequence[Box], right: Sequence[Box], min_iou: float) -> list[tu
     pairs: list[tuple[Box, Box]] = []
     used_left: set[int] = set()
     used_right: set[int] = set()
-    for _, i, j in sorted(entry for entry in alike if entry[0] < 0 and -entry[0] >= min_iou):
+    least = round(min_iou, _IOU_DIGITS)
+    for _, i, j in sorted(entry for entry in alike if entry[0] < 0 and -entry[0] >= least):
         if i not in used_left and j not in used_right:
             used_left.add(i)
             used_right.add(j)
@@ -159,7 +161,7 @@ def _iou(a: Box, b: Box) -> float:
         return 0.0
     areas = [(box["x2"] - box["x1"]) * (box["y2"] - box["y1"]) for box in (a, b)]
     both = width * height
-    return float(round(both / (areas[0] + areas[1] - both), 9))
+    return float(round(both / (areas[0] + areas[1] - both), _IOU_DIGITS))
 
 
 def _differ(a: Box, b: Box) -> bool:

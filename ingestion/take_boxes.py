@@ -110,9 +110,11 @@ def _mapped(boxes: pl.DataFrame, classes: ClassMap, batch: str) -> pl.DataFrame:
     outcomes = pl.DataFrame(rows, schema=schema, orient="row")
     found = boxes.join(outcomes, on="class_name", how="inner").sort("frame_id", "turn", "line", "x1", "y1", "x2", "y2")
     found = found.explode("to", empty_as_null=False)
-    told = pl.struct("attributes", "class_name").map_elements(_with_foreign_class, return_dtype=pl.String)
-    attributes = pl.when("ignored").then(told).otherwise("attributes")
-    found = found.with_columns(attributes=attributes, ignore=pl.col("ignore") | pl.col("ignored"))
+    told = zip(found["attributes"], found["class_name"], found["ignored"], strict=True)
+    attributes = [_with_foreign_class(text, name) if ignored else text for text, name, ignored in told]
+    found = found.with_columns(
+        attributes=pl.Series(attributes, dtype=pl.String), ignore=pl.col("ignore") | pl.col("ignored")
+    )
     found = found.drop("class_name").rename({"to": "class_name"})
     nothing = {
         "score": pl.lit(None, pl.Float64),
@@ -123,8 +125,8 @@ def _mapped(boxes: pl.DataFrame, classes: ClassMap, batch: str) -> pl.DataFrame:
     return found.select(*columns.BOXES.names, "turn", "by")
 
 
-def _with_foreign_class(row: dict[str, str]) -> str:
-    return canonical_json({**json.loads(row["attributes"]), "foreign_class": row["class_name"]})
+def _with_foreign_class(attributes: str, class_name: str) -> str:
+    return canonical_json({**json.loads(attributes), "foreign_class": class_name})
 
 
 def _size_problems(boxes: pl.DataFrame) -> list[LabelProblem]:
