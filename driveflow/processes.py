@@ -7,7 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, Protocol
 
 _PR_SET_PDEATHSIG = 1
 RUNNER_VARIABLE = "DRIVEFLOW_RUNNER_PID"
@@ -46,6 +46,13 @@ def die_with_parent() -> None:
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
+def tie_to_parent(parent: int) -> None:
+    """Ask Linux to kill this process when `parent` dies, and end it at once where that has happened already."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(128 + signal.SIGKILL)
+
+
 def spawn(
     argv: Sequence[str],
     *,
@@ -71,7 +78,16 @@ def spawn(
     )
 
 
-def stop_group(process: subprocess.Popen[bytes], *, grace_s: float = 2.0) -> None:
+class Process(Protocol):
+    """What `stop_group` needs of a process: the leader of a group that can be waited for."""
+
+    pid: int
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Return the exit code; subprocess.TimeoutExpired where it takes longer."""
+
+
+def stop_group(process: Process, *, grace_s: float = 2.0) -> None:
     """Stop `process` and all it started: SIGTERM, `grace_s` seconds, then SIGKILL."""
     for sign in (signal.SIGTERM, signal.SIGKILL):
         try:

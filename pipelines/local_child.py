@@ -11,6 +11,7 @@ import warnings
 from pathlib import Path
 
 from driveflow.canonical import Json
+from pipelines.forked_step import warm_up
 from pipelines.local_shim import StepProcesses, install
 
 
@@ -43,6 +44,7 @@ def _run(folder: Path, processes: StepProcesses) -> None:
     from kfp import components, local
 
     install(processes)
+    warm_up()
     local.init(local.SubprocessRunner(use_venv=False), pipeline_root=str(folder / "artifacts"), raise_on_error=True)
     pipeline = components.load_component_from_file(str(folder / "pipeline.yaml"))
     pipeline(**json.loads((folder / "parameters.json").read_text(encoding="utf-8")))

@@ -18,6 +18,7 @@ from typing import Any, TypeAlias
 
 from driveflow.canonical import Json
 from driveflow.processes import RUNNER_VARIABLE, spawn, stop_group
+from pipelines.forked_step import ForkedStep, can_fork, fork_step
 
 Emit: TypeAlias = Callable[[dict[str, Json]], None]
 
@@ -35,7 +36,7 @@ class StepProcesses:
         self._logs = logs
         self._emit = emit
         self._lock_fd = lock_fd
-        self._live: set[subprocess.Popen[bytes]] = set()
+        self._live: set[subprocess.Popen[bytes] | ForkedStep] = set()
         self._guard = threading.Lock()
         self._stopping = False
 
@@ -63,7 +64,7 @@ class StepProcesses:
         env |= {"PYTHONUNBUFFERED": "1", RUNNER_VARIABLE: str(os.getpid())}
         self._logs.mkdir(parents=True, exist_ok=True)
         with (self._logs / f"{step}.log").open("ab") as log:
-            process = spawn(full_command, env=env, stdout=subprocess.PIPE, pass_fds=(self._lock_fd,))
+            process = self._start(full_command, env)
             with self._guard:
                 self._live.add(process)
             for line in process.stdout or ():
@@ -74,6 +75,11 @@ class StepProcesses:
             with self._guard:
                 self._live.discard(process)
         return code
+
+    def _start(self, full_command: Sequence[str], env: Mapping[str, str]) -> "subprocess.Popen[bytes] | ForkedStep":
+        if can_fork(full_command):
+            return fork_step(full_command, env)
+        return spawn(full_command, env=env, stdout=subprocess.PIPE, pass_fds=(self._lock_fd,))
 
     def _is_event(self, step: str, line: bytes) -> bool:
         import json
