@@ -10,7 +10,7 @@ from labeling.manifest import CampaignManifest, Purpose, decode_manifest
 
 MANIFEST_NAME = "campaign.json"
 CLOSED_NAME = "closed.json"
-MAX_RETURN_BYTES = 256 * 2**20  # some 50,000 frames of 40 boxes; more comes in several files
+MAX_RETURN_BYTES = 128 * 2**20  # some 25,000 frames of 40 boxes; more comes in several files
 
 
 @dataclass(frozen=True, slots=True)

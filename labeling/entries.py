@@ -1,5 +1,6 @@
 """One frame of a return file: check it box by box, so that a bad box costs what it must and no more."""
 
+import reprlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -94,8 +95,9 @@ class FrameReader:
         answer, because a half-read answer must not pass for a whole one.
         """
         reading = FrameReading()
-        boxes = value.get("boxes", []) if isinstance(value, dict) else []
-        reading.counts["boxes_in"] = len(boxes) if isinstance(boxes, list) else 0
+        found_boxes = value.get("boxes") if isinstance(value, dict) else None
+        boxes: list[object] = found_boxes if isinstance(found_boxes, list) else []
+        reading.counts["boxes_in"] = len(boxes)
         try:
             frame, answer = self._outer(value, frames, reading)
             found = _BoxSorter(self.manifest, frame, answer.annotated_classes).sort(boxes)
@@ -109,14 +111,14 @@ class FrameReader:
         self, value: object, frames: Mapping[str, SentFrame], reading: FrameReading
     ) -> tuple[SentFrame, ReturnedFrame]:
         if not isinstance(value, dict):
-            raise _RefusedFrameError("broken_frame", f"an item of 'frames' is no object: {str(value)[:80]!r}")
-        boxes = value.get("boxes", [])
+            raise _RefusedFrameError("broken_frame", f"an item of 'frames' is no object: {reprlib.repr(value)}")
+        boxes = value.get("boxes")
         if not isinstance(boxes, list) or len(boxes) > MAX_BOXES:
             raise _RefusedFrameError("broken_frame", f"'boxes' is no list of at most {MAX_BOXES}")
         try:
             answer = msgspec.convert({**value, "boxes": []}, ReturnedFrame)
         except msgspec.ValidationError as error:
-            raise _RefusedFrameError("broken_frame", f"frame {str(value.get('frame_id'))[:80]!r}: {error}") from error
+            raise _RefusedFrameError("broken_frame", f"frame {reprlib.repr(value.get('frame_id'))}: {error}") from error
         reading.unknown += [f"frames[].{name}" for name in unknown_fields(value, ReturnedFrame)]
         if answer.frame_id not in frames:
             raise _RefusedFrameError("unknown_frame", f"frame {answer.frame_id[:80]!r} was not sent in this campaign")
@@ -206,7 +208,7 @@ class _BoxSorter:
         try:
             box = msgspec.convert(value, ReturnedBox)
         except msgspec.ValidationError as error:
-            self._broken(value, f"box {str(value)[:120]}: {error}", found)
+            self._broken(value, f"box {reprlib.repr(value)}: {error}", found)
             return
         if isinstance(value, dict):
             found.unknown += [f"frames[].boxes[].{name}" for name in unknown_fields(value, ReturnedBox)]

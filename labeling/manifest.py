@@ -106,7 +106,7 @@ class ReturnedFrame:
 
     frame_id: Text
     annotated_classes: Annotated[tuple[Text, ...], msgspec.Meta(max_length=1000)]
-    boxes: Annotated[tuple[ReturnedBox, ...], msgspec.Meta(max_length=MAX_BOXES)] = ()
+    boxes: Annotated[tuple[ReturnedBox, ...], msgspec.Meta(max_length=MAX_BOXES)]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

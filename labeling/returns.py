@@ -14,6 +14,9 @@ from labeling.campaigns import MAX_RETURN_BYTES, RawReturn
 from labeling.entries import Entry, EntryOrder, FrameReader, Refusal
 from labeling.manifest import CampaignManifest, ReturnFile, SentFrame, unknown_fields
 
+_NOTES = 20
+_MAX_FRAMES = 1_000_000  # of one file
+
 
 @dataclass(slots=True)
 class Readings:
@@ -30,11 +33,10 @@ class Readings:
     unknown: Counter[tuple[str, str]] = field(default_factory=Counter)  # (file, field) -> times
 
     def notes(self) -> tuple[str, ...]:
-        """Return one sentence a field that nobody knows."""
-        return tuple(
-            f"{path}: field {name!r} is unknown and was ignored ({n} times)"
-            for (path, name), n in sorted(self.unknown.items())
-        )
+        """Return one sentence a field that nobody knows, of the first few, and how many there are."""
+        told = sorted(self.unknown.items())
+        notes = [f"{path}: field {name!r} is unknown and was ignored ({n} times)" for (path, name), n in told[:_NOTES]]
+        return (*notes, f"{len(told)} unknown fields in all") if len(told) > _NOTES else tuple(notes)
 
 
 def read_returns(manifests: Iterable[CampaignManifest], raws: Iterable[RawReturn]) -> Readings:
@@ -83,8 +85,8 @@ def parse_return(raw: RawReturn, known: Mapping[str, CampaignManifest]) -> Retur
             "not_a_return", f"the file holds {_kind(value)}, not an object with campaign_id and frames"
         )
     frames = value.get("frames")
-    if not isinstance(frames, list):
-        raise BrokenDataError("not_a_return", f"'frames' is {_kind(frames)}, not a list")
+    if not isinstance(frames, list) or len(frames) > _MAX_FRAMES:
+        raise BrokenDataError("not_a_return", f"'frames' is {_kind(frames)}, not a list of at most {_MAX_FRAMES}")
     try:
         head = msgspec.convert({**value, "frames": []}, ReturnFile)
     except msgspec.ValidationError as error:

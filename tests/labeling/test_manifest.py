@@ -119,7 +119,7 @@ def test_a_manifest_holds_each_frame_and_each_box_id_once():
 def test_no_order_is_in_a_campaign_id(classes, names):
     key = campaign_key("train", tuple(classes), "v1", {name: tuple(classes) for name in names})
 
-    assert key == campaign_key("train", ("bus", "car", "truck"), "v1", {n: ("bus", "car", "truck") for n in "abc"})
+    assert key == campaign_key("train", ("bus", "car", "truck"), "v1", dict.fromkeys("abc", ("bus", "car", "truck")))
 
 
 @pytest.mark.parametrize(

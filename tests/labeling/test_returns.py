@@ -12,6 +12,7 @@ from tests.labeling.made import (
     box,
     campaign,
     collected,
+    frame_id,
     frame_row,
     labels,
     raw,
@@ -20,6 +21,14 @@ from tests.labeling.made import (
     sent_frame,
     tables,
 )
+
+
+def deep(levels: int) -> list:
+    value: list = []
+    for _ in range(levels):
+        value = [value]
+    return value
+
 
 MADE = tables([frame_row("a"), frame_row("b")])
 MANIFEST = campaign(sent_frame("a"), sent_frame("b"))
@@ -81,6 +90,10 @@ def test_a_file_over_the_limit_is_quarantined_unread():
         ({**about("a"), "boxes": {"0": box()}}, "broken_frame"),
         ({**about("a"), "boxes": [box()] * 5001}, "broken_frame"),
         ({**about("a"), "annotated_classes": "car"}, "broken_frame"),
+        ({"frame_id": frame_id("a"), "annotated_classes": ["car"]}, "broken_frame"),
+        (about("a", {"x1": 10**400}), "broken_box"),
+        (about("a", deep(300)), "broken_box"),
+        (deep(300), "broken_frame"),
         (about("a", 7), "broken_box"),
         (about("a", {"x1": 1}), "broken_box"),
         (about("a", classes=["bicycle"]), "unknown_class"),
@@ -107,6 +120,9 @@ def test_one_bad_frame_does_not_reject_the_whole_import(frame, reason):  # AC-C7
         ({**box(), "attributes": {"a": float("nan")}}, "broken_box"),
         ({**box(), "box_id": "\ud800"}, "broken_box"),
         ({**box(), "box_id": 7}, "broken_box"),
+        ({**box(), "x2": 10**400}, "broken_box"),
+        ({**box(), "x2": 10**30}, "outside"),
+        ({**box(), "attributes": deep(300)}, "broken_box"),
         (box(corners=(9, 1, 1, 9)), "negative_size"),
         (box(corners=(1, 9, 9, 1)), "negative_size"),
         (box(corners=(-1.01, 1, 9, 9)), "outside"),
@@ -166,6 +182,13 @@ def test_unknown_fields_are_ignored_and_named():
         "field 'frames[].reviewer' is unknown and was ignored (1 times)",
         "field 'tool' is unknown and was ignored (1 times)",
     ]
+
+
+def test_of_very_many_unknown_fields_a_few_are_named_and_all_are_counted():
+    result = collected(MADE, MANIFEST, return_text(about("a"), **{f"field{number}": 1 for number in range(500)}))
+
+    assert len(result.notes) == 21
+    assert result.notes[-1] == "500 unknown fields in all"
 
 
 def test_a_mark_of_byte_order_does_no_harm():
