@@ -4,7 +4,8 @@ A trainer is a command that driveflow starts once for every worker, with the var
 LOCAL_RANK, WORLD_SIZE, LOCAL_WORLD_SIZE, GROUP_RANK, MASTER_ADDR, MASTER_PORT) and these:
 
 * `DRIVEFLOW_DATA`: a folder with the export of the training snapshot (see `training.export`); read only.
-* `DRIVEFLOW_OUTPUT`: where the result goes. Worker 0 leaves `outcome.json`, `metrics.jsonl` and the model's files.
+* `DRIVEFLOW_OUTPUT`: where the result goes. Worker 0 leaves `outcome.json`, `metrics.jsonl` and the model's files;
+  names that start with a dot do not count.
 * `DRIVEFLOW_CHECKPOINTS`: a folder to resume from. A file counts as soon as it is visible under a name that does not
   start with a dot, so write to a dot name and rename. A command that starts with a filled folder goes on from there.
 * `DRIVEFLOW_SCRATCH`: a folder that all workers of this machine share and that may be lost.
@@ -123,7 +124,7 @@ def read_outcome(output: Path, classes: tuple[str, ...]) -> Outcome:
     files = {
         path.relative_to(output).as_posix(): path.read_bytes()
         for path in sorted(output.rglob("*"))
-        if path.is_file() and not path.is_symlink() and path.name != OUTCOME
+        if path.is_file() and not path.is_symlink() and path.name != OUTCOME and not path.name.startswith(".")
     }
     return Outcome(declaration, files, last_metrics(output / METRICS))
 

@@ -23,6 +23,11 @@ class Fit:
         """Width and height of the scaled picture."""
         return max(1, round(self.width * self.scale_x)), max(1, round(self.height * self.scale_y))
 
+    def shows_centre(self, boxes: npt.NDArray[np.float64]) -> npt.NDArray[np.bool_]:
+        """Return which boxes of the input have their centre in the picture; the others lie in what was filled up."""
+        centres = (boxes[:, :2] + boxes[:, 2:]) / 2 / np.array([self.scale_x, self.scale_y])
+        return np.asarray(((centres >= 0) & (centres <= [self.width, self.height])).all(axis=1), dtype=np.bool_)
+
     def back(self, boxes: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return boxes of the input as boxes of the picture, cut at its edges and rounded to 1/100 pixel."""
         limits = np.array([self.width, self.height, self.width, self.height], dtype=np.float64)

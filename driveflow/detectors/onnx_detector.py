@@ -47,6 +47,7 @@ class OnnxDetector:
         outputs = self._run(tensor)
         size = self._input.width, self._input.height
         found = decode(self._head, outputs, len(self.classes), size, MIN_SCORE)
+        found = found.take(np.flatnonzero(fit.shows_centre(found.boxes)))
         boxes = fit.back(found.boxes)
         whole = np.flatnonzero((boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1]))
         names = tuple(self.classes[number] for number in found.numbers[whole].tolist())

@@ -26,11 +26,22 @@ def decode_rgb(data: bytes) -> Pixels:
     Raises:
         BrokenDataError: corrupt, where nothing can be decoded.
     """
+    return decode_rgb_reduced(data, 0)
+
+
+def decode_rgb_reduced(data: bytes, min_side_px: int) -> Pixels:
+    """Return the picture as `decode_rgb` does, halved as often as its long side stays `min_side_px` or more.
+
+    A JPEG is halved at most three times, inside its decoder; with 0 a picture comes back as it is.
+
+    Raises:
+        BrokenDataError: corrupt, where nothing can be decoded.
+    """
     if data.startswith(_JPEG):
-        decoded = _decode_jpeg(data, "RGB", 0)
+        decoded = _decode_jpeg(data, "RGB", min_side_px)
         if decoded is not None:
             return _turn(decoded, jpeg_orientation(data))
-    return _decode_other(data, "RGB", 0)
+    return _decode_other(data, "RGB", min_side_px)
 
 
 def decode_gray_reduced(data: bytes, min_side_px: int) -> Pixels:
