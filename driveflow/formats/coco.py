@@ -143,7 +143,7 @@ class _CocoFile:
         return bool(self.document.categories)
 
     def _read_annotations(self, annotations: Sequence[CocoAnnotation]) -> None:
-        ids = Counter(annotation.box_id or key_text(annotation.id) for annotation in annotations)
+        ids = Counter(_own_id(annotation) for annotation in annotations)
         rows: list[tuple[object, ...]] = []
         corners = _corners(annotations)
         good = np.isfinite(corners).all(axis=1) & (corners[:, 2] > corners[:, 0]) & (corners[:, 3] > corners[:, 1])
@@ -152,14 +152,14 @@ class _CocoFile:
             if not picture or not self._has_class(annotation, picture) or not self._has_box(annotation, usable=usable):
                 continue
             self.kept[picture] += 1
-            own_id = annotation.box_id or key_text(annotation.id)
+            own_id = _own_id(annotation)
             rows.append(
                 (
                     picture,
                     self.path,
                     self.listings[key_text(annotation.image_id)],
                     None,
-                    own_id if ids[own_id] == 1 else "",
+                    own_id[1] if ids[own_id] == 1 else "",
                     self.names[key_text(annotation.category_id)],
                     *box,
                     False,
@@ -219,6 +219,11 @@ class _CocoFile:
                 broken=self.broken.get(picture, ""),
             )
         )
+
+
+def _own_id(annotation: CocoAnnotation) -> tuple[str, str]:
+    """Return where the id of an annotation is unique, and the id: ours within its image, COCO's in the whole file."""
+    return (key_text(annotation.image_id), annotation.box_id) if annotation.box_id else ("", key_text(annotation.id))
 
 
 def _corners(annotations: Sequence[CocoAnnotation]) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":

@@ -1,0 +1,206 @@
+import json
+
+import pytest
+
+from driveflow.errors import NotFoundError
+from driveflow.formats.coco import read_coco
+from tests.driveflow.formats.in_memory import InMemory, boxes, looked_for, pictures, problems
+
+CATEGORIES = [{"id": 3, "name": "car"}, {"id": 90, "name": "truck"}]
+
+
+def _image(key=1, name="a.jpg", **more):
+    return {"id": key, "file_name": name, "width": 64, "height": 48, **more}
+
+
+def _box(key=1, image=1, category=3, bbox=(1, 2, 3, 4), **more):
+    return {"id": key, "image_id": image, "category_id": category, "bbox": bbox, **more}
+
+
+def _read(images, annotations=(), *names, path="labels.json", categories=CATEGORIES, **more):
+    document = {"images": images, "annotations": list(annotations), "categories": categories, **more}
+    return read_coco(InMemory({path: json.dumps(document), **pictures(*(names or ("a.jpg",)))}))
+
+
+def _details(labels):
+    return [problem.detail for problem in labels.problems]
+
+
+def test_category_ids_may_have_gaps():
+    assert boxes(_read([_image()], [_box(category=90)])) == [("a.jpg", "truck", 1, 2, 4, 6)]
+
+
+@pytest.mark.parametrize(("image", "annotation"), [("7", 7), (7, "7"), (7.0, 7), ("x1", "x1")])
+def test_ids_may_be_text_or_numbers(image, annotation):
+    assert _read([_image(image)], [_box(image=annotation)]).boxes.num_rows == 1
+
+
+def test_an_annotation_with_id_0_counts():
+    assert _read([_image()], [_box(0)]).boxes["own_id"].to_pylist() == ["0"]
+
+
+def test_an_id_that_two_annotations_have_is_none():
+    assert _read([_image()], [_box(5), _box(5), _box(6)]).boxes["own_id"].to_pylist() == ["", "", "6"]
+
+
+def test_crowds_and_ignored_boxes_are_ignore_regions_and_missing_flags_are_not():
+    annotations = [_box(1, iscrowd=1), _box(2, ignore=True), _box(3, iscrowd=None), _box(4)]
+
+    assert _read([_image()], annotations).boxes["ignore"].to_pylist() == [True, True, False, False]
+
+
+def test_tracks_scores_and_attributes_are_kept():
+    labels = _read([_image()], [_box(track_id=9, score=0.5, attributes={"occluded": True})])
+
+    assert json.loads(labels.boxes["attributes"][0].as_py()) == {"occluded": True, "score": 0.5, "track_id": 9}
+
+
+@pytest.mark.parametrize("bbox", ["[1, 2, 0, 4]", "[1, 2, 3, -4]", "[NaN, 2, 3, 4]", "[1, 2, 3]", "[1, 2, 3, 1e999]"])
+def test_a_box_that_is_none_is_named_and_costs_no_other(bbox):
+    text = json.dumps({"images": [_image()], "annotations": [_box(1), _box(2, bbox="BBOX")], "categories": CATEGORIES})
+    labels = read_coco(InMemory({"l.json": text.replace('"BBOX"', bbox), "a.jpg": b""}))
+
+    assert boxes(labels) == [("a.jpg", "car", 1, 2, 4, 6)]
+    assert problems(labels) == [("l.json", None, "label_bad_box")]
+    assert "annotation 2" in _details(labels)[0]
+    assert labels.boxes_read == 2
+
+
+def test_entries_of_the_wrong_shape_are_named_by_their_place():
+    labels = _read([_image(), {"id": [], "file_name": "b.jpg"}], [_box(), _box(bbox="none"), 7], "a.jpg", "b.jpg")
+
+    assert labels.boxes.num_rows == 1
+    assert [reason for _, _, reason in problems(labels)] == ["label_syntax"] * 3
+    assert [detail.partition(":")[0] for detail in sorted(_details(labels))] == [
+        "annotations[1]",
+        "annotations[2]",
+        "images[1]",
+    ]
+
+
+def test_polygons_without_a_box_get_theirs():
+    annotation = {"id": 1, "image_id": 1, "category_id": 3, "segmentation": [[1, 2, 4, 2, 4, 6]]}
+    flat = {**annotation, "id": 2, "segmentation": [1, 2, 4, 2, 4, 6]}
+
+    assert boxes(_read([_image()], [annotation, flat])) == [("a.jpg", "car", 1, 2, 4, 6)] * 2
+
+
+def test_files_without_boxes_are_left_aside_and_that_is_said():
+    labels = _read([_image()], [{"id": 1, "image_id": 1, "caption": "a street"}])
+
+    assert labels.images.num_rows == 0
+    assert labels.notes == ("labels.json holds no boxes and is not read as labels.",)
+
+
+@pytest.mark.parametrize(
+    "name", ["sub/a.jpg", "sub\\a.jpg", "./sub/a.jpg", "http://host/set/sub/a.jpg", "/home/x/sub/a.jpg"]
+)
+def test_file_names_lead_to_their_picture_however_they_are_spelled(name):
+    labels = _read([_image(name=name)], [_box()], "images/sub/a.jpg", "images/other/a.jpg")
+
+    assert boxes(labels)[0][0] == "images/sub/a.jpg"
+
+
+def test_names_in_two_unicode_forms_are_one_name():
+    labels = _read([_image(name="caf\u00e9.jpg")], [_box()], "cafe\u0301.jpg")
+
+    assert labels.boxes.num_rows == 1
+
+
+def test_a_picture_of_another_split_is_not_taken_for_a_missing_one():
+    labels = _read([_image(name="train/a.jpg")], [_box()], "val/a.jpg")
+
+    assert labels.boxes.num_rows == 0
+    assert problems(labels) == [("labels.json", None, "label_missing_picture")]
+    assert labels.boxes_read == 1
+
+
+def test_a_name_that_fits_two_pictures_goes_by_the_split_of_the_label_file():
+    names = ("images/train/a.jpg", "images/val/a.jpg")
+    labels = _read([_image()], [_box()], *names, path="annotations/instances_val2017.json")
+
+    assert [(row["path"], row["source_split"]) for row in labels.images.to_pylist()] == [("images/val/a.jpg", "valid")]
+
+
+def test_a_name_that_fits_two_pictures_and_nothing_decides_is_quarantined():
+    labels = _read([_image()], [_box()], "x/a.jpg", "y/a.jpg")
+
+    assert labels.boxes.num_rows == 0
+    assert "may be x/a.jpg or y/a.jpg" in _details(labels)[0]
+
+
+def test_an_image_id_that_two_files_have_says_nothing_about_either():
+    labels = _read(
+        [_image(1, "a.jpg"), _image(1, "b.jpg"), _image(2, "c.jpg")], [_box(), _box(2, 2)], "a.jpg", "b.jpg", "c.jpg"
+    )
+
+    assert [row[0] for row in boxes(labels)] == ["c.jpg"]
+    assert set(looked_for(labels)) == {"c.jpg"}
+    assert problems(labels) == [("labels.json", None, "label_ambiguous_picture")]
+    assert labels.boxes_read == 2
+
+
+def test_a_picture_listed_twice_has_two_listings():
+    labels = _read([_image(1), _image(2)], [_box(1, 1), _box(2, 2)])
+
+    assert labels.boxes["listing"].to_pylist() == [0, 1]
+
+
+def test_an_annotation_of_no_image_is_named_once_for_all_of_it():
+    labels = _read([_image()], [_box(1, 99), _box(2, 99)])
+
+    assert [(problem.reason, problem.boxes) for problem in labels.problems] == [("label_unknown_picture", 2)]
+
+
+def test_an_unknown_category_breaks_its_picture():
+    """AC-B13, in COCO."""
+    labels = _read([_image(), _image(2, "b.jpg")], [_box(category=4), _box(2, 2)], "a.jpg", "b.jpg")
+
+    broken = dict(zip(labels.images["path"].to_pylist(), labels.images["broken"].to_pylist(), strict=True))
+    assert broken["b.jpg"] == ""
+    assert "labels.json: annotation 1: category id 4, but this file lists 2 categories (ids 3, 90" in broken["a.jpg"]
+
+
+def test_a_listed_picture_without_annotations_is_a_negative_and_an_unlisted_one_is_unlabeled():
+    labels = _read([_image(), _image(2, "b.jpg")], [_box()], "a.jpg", "b.jpg", "c.jpg")
+
+    assert looked_for(labels) == {"a.jpg": ("car", "truck"), "b.jpg": ("car", "truck")}
+
+
+@pytest.mark.parametrize(("path", "looked"), [("image_info_test.json", False), ("night.json", True)])
+def test_a_mere_list_of_images_is_unlabeled(path, looked):
+    assert bool(looked_for(_read([_image()], path=path))) == looked
+
+
+def test_videos_and_frame_numbers_are_hints_of_drives():
+    images = [
+        _image(1, "a.jpg", video_id=5, frame_id=0),
+        _image(2, "b.jpg", video_id=6),
+        _image(3, "c.jpg", frame_id=3),
+    ]
+    labels = _read(images, [_box()], "a.jpg", "b.jpg", "c.jpg", videos=[{"id": 5, "name": "clip"}])
+
+    rows = [(row["drive"], row["sequence"]) for row in labels.images.to_pylist()]
+    assert rows == [("clip", "labels.json"), ("6", ""), ("", "labels.json")]
+
+
+def test_a_file_cut_short_is_named_with_its_line_and_labels_nothing():
+    text = json.dumps({"images": [_image()], "annotations": [_box()]}, indent=1)[:-20]
+    labels = read_coco(InMemory({"l.json": text, "a.jpg": b""}))
+
+    ((path, line, reason),) = problems(labels)
+    assert (path, reason) == ("l.json", "label_syntax")
+    assert line > 10
+    assert labels.images.num_rows == 0
+
+
+def test_text_that_utf8_cannot_hold_survives():
+    text = json.dumps({"images": [_image()], "annotations": [_box()], "categories": [{"id": 3, "name": "X"}]})
+    labels = read_coco(InMemory({"l.json": text.replace('"X"', '"car\\ud800"'), "a.jpg": b""}))
+
+    assert labels.boxes["class_name"].to_pylist() == ["car\\ud800"]
+
+
+def test_a_stated_file_that_is_not_there_is_an_error():
+    with pytest.raises(NotFoundError, match=r"'x.json' is no file of the batch"):
+        read_coco(InMemory({"a.jpg": b""}), "x.json")

@@ -1,0 +1,219 @@
+import pytest
+
+from driveflow.formats.yolo import read_yolo
+from driveflow.formats.yolo_lines import YoloNames, read_label_text
+from tests.driveflow.formats.in_memory import InMemory, boxes, looked_for, pictures, problems
+
+NAMES = YoloNames({0: "car", 1: "truck"}, "data.yaml")
+HALF = (0.25, 0.25, 0.75, 0.75)
+
+
+def _read(files, *names):
+    return read_yolo(InMemory({**files, **pictures(*names)}))
+
+
+def _line(text, names=NAMES):
+    found = read_label_text("l.txt", text, names)
+    return [(box.class_name, tuple(round(value, 6) for value in box.corners)) for box in found.boxes], found
+
+
+def _splits(labels):
+    return {row["path"]: row["source_split"] for row in labels.images.to_pylist()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "0 0.5 0.5 0.5 0.5",
+        "0.0 5e-1 .5 .5 .5",
+        "  0\t0.5 0.5  0.5 0.5 \r\n\r\n",
+        "0 .25 .25 .75 .25 .75 .75",
+        "0 .25 .25 .75 .25 .75 .75 .25 .75",
+        "0 .5 .25 .75 .5 .5 .75 .25 .5 .5 .5",
+    ],
+)
+def test_boxes_oriented_boxes_and_polygons_are_read_as_their_bounding_box(text):
+    found, whole = _line(text)
+
+    assert found == [("car", HALF)]
+    assert whole.problems == ()
+
+
+def test_a_sixth_field_is_a_confidence():
+    _, whole = _line("0 .5 .5 .5 .5 .9")
+
+    assert whole.boxes[0].attributes == {"confidence": 0.9}
+
+
+def test_keypoints_after_the_box_are_left_aside():
+    found, _ = _line("0 .5 .5 .5 .5 .1 .1 2 .2 .2 1", YoloNames({0: "car"}, "data.yaml", keypoint_values=6))
+
+    assert found == [("car", HALF)]
+
+
+@pytest.mark.parametrize(("value", "reason"), [("1.05", None), ("1.06", "label_not_normalised"), ("-0.05", None)])
+def test_values_slightly_over_the_edge_are_clipped(value, reason):
+    found, whole = _line(f"0 {value} .5 .2 .2")
+
+    assert [problem.reason for problem in whole.problems] == ([reason] if reason else [])
+    assert all(0.9 <= corners[0] <= 0.901 or corners[0] == -0.1 for _, corners in found)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("0 .5 .5 .5", "label_syntax"),
+        ("0 .5 .5 .5 .5 .5 .5 .5", "label_syntax"),
+        ("car .5 .5 .5 .5", "label_syntax"),
+        ("0.5 .5 .5 .5 .5", "label_syntax"),
+        ("0 .5 nan .5 .5", "label_bad_box"),
+        ("0 .5 .5 0 .5", "label_bad_box"),
+        ("0 .5 .5 -.1 .5", "label_bad_box"),
+        ("0 .5 .5 .5 .5 .5 .5", "label_bad_box"),
+        ("0 320 240 50 50", "label_not_normalised"),
+        ("2 .5 .5 .5 .5", "label_class_out_of_range"),
+        ("-1 .5 .5 .5 .5", "label_class_out_of_range"),
+    ],
+)
+def test_a_line_that_cannot_be_used_is_named_by_its_number_and_costs_no_other(text, reason):
+    found, whole = _line(f"1 .5 .5 .5 .5\n\n{text}\n1 .5 .5 .5 .5")
+
+    assert len(found) == 2
+    assert [(problem.line, problem.reason, problem.boxes) for problem in whole.problems] == [(3, reason, 1)]
+    assert bool(whole.broken) == (reason == "label_class_out_of_range")
+
+
+def test_an_empty_file_is_a_negative_and_no_file_is_unlabeled():
+    files = {"data.yaml": "names: [car]\ntrain: images", "labels/a.txt": "", "labels/b.txt": "0 .5 .5 .5 .5"}
+    labels = _read(files, "images/a.jpg", "images/b.jpg", "images/c.jpg")
+
+    assert looked_for(labels) == {"images/a.jpg": ("car",), "images/b.jpg": ("car",)}
+
+
+def test_a_file_of_broken_lines_only_is_no_negative():
+    labels = _read({"data.yaml": "names: [car]\ntrain: images", "labels/a.txt": "0 .5 .5 .5"}, "images/a.jpg")
+
+    assert looked_for(labels) == {}
+
+
+@pytest.mark.parametrize("names", ["[car, truck]", "{1: truck, 0: car}", '{"0": car, "1": truck}', "\n- car\n- truck"])
+def test_names_may_be_a_list_or_numbers_in_any_order(names):
+    labels = _read({"data.yaml": f"names: {names}\ntrain: images", "labels/a.txt": "1 .5 .5 .5 .5"}, "images/a.jpg")
+
+    assert boxes(labels) == [("images/a.jpg", "truck", *HALF)]
+
+
+def test_a_gap_in_the_names_is_no_class():
+    files = {"data.yaml": "names: {0: car, 2: bus}\ntrain: images", "labels/a.txt": "1 .5 .5 .5 .5"}
+    labels = _read(files, "images/a.jpg")
+
+    assert "class id 1, but data.yaml lists 2 classes (ids 0 to 2)" in labels.images["broken"][0].as_py()
+
+
+@pytest.mark.parametrize("path", [".", "", "./", "../datasets/set", "/home/other/set", "C:\\data\\set"])
+def test_path_is_honoured_wherever_the_set_was_made(path):
+    """AC-B11."""
+    files = {
+        "set/data.yaml": f"path: '{path}'\ntrain: images/train\nval: images/val\ntest: images/test\nnames: [car]",
+        **{f"set/labels/{split}/a.txt": "0 .5 .5 .5 .5" for split in ("train", "val", "test")},
+    }
+    labels = _read(files, *(f"set/images/{split}/a.jpg" for split in ("train", "val", "test")))
+
+    assert sorted(_splits(labels).values()) == ["test", "train", "valid"]
+    assert labels.boxes.num_rows == 3
+    assert labels.notes == ()
+
+
+def test_a_path_that_leads_nowhere_is_said_and_ignored():
+    files = {"data.yaml": "path: 'D:\\sets\\gone'\ntrain: images\nnames: [car]", "labels/a.txt": "0 .5 .5 .5 .5"}
+    labels = _read(files, "images/a.jpg")
+
+    assert labels.boxes.num_rows == 1
+    assert "path: 'D:\\\\sets\\\\gone' leads nowhere in this batch and is ignored." in labels.notes[0]
+
+
+def test_exporters_that_climb_out_with_dots_mean_the_folder_beside():
+    labels = _read({"data.yaml": "train: ../train/images\nnames: [car]"}, "train/images/a.jpg")
+
+    assert _splits(labels) == {"train/images/a.jpg": "train"}
+
+
+def test_a_split_may_be_a_list_of_folders_or_a_file_of_names():
+    files = {
+        "data.yaml": "train: [one/images, two/images]\nval: val.txt\nnames: [car]",
+        "val.txt": "./three/images/c.jpg\n/elsewhere/set/three/images/d.jpg\n./gone.jpg\n",
+    }
+    labels = _read(files, "one/images/a.jpg", "two/images/b.jpg", "three/images/c.jpg", "three/images/d.jpg")
+
+    assert _splits(labels) == {
+        "one/images/a.jpg": "train",
+        "two/images/b.jpg": "train",
+        "three/images/c.jpg": "valid",
+        "three/images/d.jpg": "valid",
+    }
+    assert problems(labels) == [("val.txt", 3, "label_missing_picture")]
+
+
+def test_pictures_that_no_split_names_are_still_read():
+    files = {"data.yaml": "train: train/images\nnames: [car]", "extra/labels/b.txt": "0 .5 .5 .5 .5"}
+    labels = _read(files, "train/images/a.jpg", "extra/images/b.jpg")
+
+    assert boxes(labels) == [("extra/images/b.jpg", "car", *HALF)]
+
+
+def test_darknet_files_name_classes_and_pictures():
+    files = {
+        "obj.data": "classes = 2\ntrain = data/train.txt\nnames = data/obj.names\nbackup = backup/\n",
+        "obj.names": "car\ntruck\n",
+        "train.txt": "data/obj_train_data/a.JPG\n",
+        "obj_train_data/a.txt": "1 .5 .5 .5 .5\r\n",
+    }
+    labels = _read(files, "obj_train_data/a.JPG")
+
+    assert boxes(labels) == [("obj_train_data/a.JPG", "truck", *HALF)]
+    assert _splits(labels) == {"obj_train_data/a.JPG": "train"}
+    assert labels.files == set(files)
+
+
+@pytest.mark.parametrize("home", ["", "labels/"])
+def test_a_classes_file_names_classes_for_labels_beside_or_in_a_folder(home):
+    files = {f"{home}classes.txt": "car\ntruck", "labels/a.txt": "1 .5 .5 .5 .5", "images/b.txt": "0 .5 .5 .5 .5"}
+    labels = _read(files, "images/a.jpg", "images/b.jpg")
+
+    assert boxes(labels) == [("images/a.jpg", "truck", *HALF), ("images/b.jpg", "car", *HALF)]
+
+
+def test_the_last_images_folder_is_replaced_by_labels():
+    labels = _read(
+        {"data.yaml": "names: [car]\ntrain: .", "images/x/labels/a.txt": "0 .5 .5 .5 .5"}, "images/x/images/a.jpg"
+    )
+
+    assert labels.boxes.num_rows == 1
+
+
+def test_a_label_file_without_a_picture_is_named_with_its_boxes():
+    files = {"data.yaml": "names: [car]\ntrain: images", "labels/a.txt": "", "labels/gone.txt": "0 .5 .5 .5 .5\n"}
+    labels = _read(files, "images/a.jpg")
+
+    assert problems(labels) == [("labels/gone.txt", None, "label_missing_picture")]
+    assert labels.boxes_read == 1
+
+
+def test_a_label_file_that_is_no_text_is_a_problem_not_a_negative():
+    labels = _read({"data.yaml": "names: [car]\ntrain: images", "labels/a.txt": b"\xff\xfe0"}, "images/a.jpg")
+
+    assert problems(labels) == [("labels/a.txt", None, "label_syntax")]
+    assert looked_for(labels) == {}
+
+
+def test_two_sets_in_one_batch_keep_their_own_classes():
+    files = {
+        "a/data.yaml": "names: [car]\ntrain: images",
+        "b/data.yaml": "names: [bus, van]\ntrain: images",
+        "a/labels/1.txt": "0 .5 .5 .5 .5",
+        "b/labels/1.txt": "1 .5 .5 .5 .5",
+    }
+    labels = _read(files, "a/images/1.jpg", "b/images/1.jpg")
+
+    assert [row[:2] for row in boxes(labels)] == [("a/images/1.jpg", "car"), ("b/images/1.jpg", "van")]
+    assert looked_for(labels)["a/images/1.jpg"] == ("car",)
