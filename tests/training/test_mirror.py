@@ -1,0 +1,70 @@
+"""Checkpoints lie in the store too, so that another machine can go on."""
+
+import pytest
+
+from training.mirror import CheckpointMirror
+
+
+@pytest.fixture
+def uri(tmp_path):
+    return (tmp_path / "store" / "checkpoints").as_uri()
+
+
+def _folder(tmp_path, name):
+    folder = tmp_path / name
+    folder.mkdir()
+    return folder
+
+
+def test_what_one_machine_saved_another_finds(tmp_path, uri):
+    here, there = _folder(tmp_path, "here"), _folder(tmp_path, "there")
+    (here / "part").mkdir()
+    (here / "part" / "a").write_bytes(b"1")
+    (here / "LATEST").write_bytes(b"part")
+
+    CheckpointMirror(here, uri).save()
+    CheckpointMirror(there, uri).restore()
+
+    assert (there / "part" / "a").read_bytes() == b"1"
+    assert (there / "LATEST").read_bytes() == b"part"
+
+
+def test_files_that_are_still_being_written_are_left_out(tmp_path, uri):
+    here, there = _folder(tmp_path, "here"), _folder(tmp_path, "there")
+    (here / ".half").write_bytes(b"1")
+
+    CheckpointMirror(here, uri).save()
+    CheckpointMirror(there, uri).restore()
+
+    assert list(there.iterdir()) == []
+
+
+def test_what_lies_here_is_not_replaced(tmp_path, uri):
+    here, there = _folder(tmp_path, "here"), _folder(tmp_path, "there")
+    (here / "a").write_bytes(b"old")
+    CheckpointMirror(here, uri).save()
+    (there / "a").write_bytes(b"new")
+
+    CheckpointMirror(there, uri).restore()
+
+    assert (there / "a").read_bytes() == b"new"
+
+
+def test_a_store_without_checkpoints_changes_nothing(tmp_path, uri):
+    here = _folder(tmp_path, "here")
+
+    CheckpointMirror(here, uri).restore()
+
+    assert list(here.iterdir()) == []
+
+
+def test_a_job_that_is_done_leaves_no_checkpoints(tmp_path, uri):
+    here, there = _folder(tmp_path, "here"), _folder(tmp_path, "there")
+    (here / "a").write_bytes(b"1")
+    mirror = CheckpointMirror(here, uri)
+    mirror.save()
+
+    mirror.forget()
+    CheckpointMirror(there, uri).restore()
+
+    assert list(there.iterdir()) == []
