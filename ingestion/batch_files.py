@@ -8,7 +8,7 @@ from driveflow.errors import BrokenDataError
 from driveflow.formats.file_kinds import kind_of
 from driveflow.storage.objects import ObjectInfo, read_bytes
 from ingestion.archives import ArchiveLimits, list_members, read_members
-from ingestion.listing import NOT_FOLLOWED
+from ingestion.listing import NOT_FOLLOWED, writable
 from ingestion.object_stream import open_object
 
 MAX_FILE_BYTES = 512 << 20
@@ -89,7 +89,7 @@ class _Gathering:
     taken: set[str] = field(default_factory=set)  # places
 
     def add(self, entry: ObjectInfo) -> None:
-        name = _writable(entry.path)
+        name = entry.path
         if entry.version in NOT_FOLLOWED:
             self.refused.append(Refusal(name, entry.version, "not a regular file; links are not followed", 0))
         elif kind_of(entry.path) == "archive":
@@ -109,14 +109,14 @@ class _Gathering:
         self.archives += 1
         found: dict[int, BatchFile] = {}
         for member in members:
-            called = f"{name}!{_writable(member.name)}"
+            called = f"{name}!{writable(member.name)}"
             if member.refused:
                 self.refused.append(Refusal(called, member.refused, member.detail, member.byte_count))
             elif kind_of(member.name) == "archive":
                 detail = "an archive in an archive is not opened"
                 self.refused.append(Refusal(called, "archive_nested", detail, member.byte_count))
             else:
-                place = self._take(f"{name}!/{_writable(member.name)}")
+                place = self._take(f"{name}!/{writable(member.name)}")
                 called = f"{name}!{place[len(name) + 2 :]}"
                 found[member.number] = BatchFile(called, place, member.byte_count, entry, member.number)
         self._read_texts(entry, found)
@@ -145,8 +145,3 @@ class _Gathering:
 
 def _nothing() -> Iterator[tuple[int, bytes | BrokenDataError]]:
     return iter(())
-
-
-def _writable(name: str) -> str:
-    r"""Return `name` as text that UTF-8 can hold; bytes that are no UTF-8 are spelled \xNN."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -1,5 +1,7 @@
 """List what a batch holds, once, so that everything after works on the same files."""
 
+from dataclasses import replace
+
 from driveflow.errors import EmptyBatchError
 from driveflow.storage.objects import ObjectInfo, join, list_objects, list_skipped
 
@@ -8,7 +10,9 @@ NOT_FOLLOWED = frozenset(["link", "special_file"])
 
 
 def list_batch(uri: str) -> tuple[ObjectInfo, ...]:
-    """Return every object of the batch at `uri`, sorted by path; links are listed too, but marked, and never followed.
+    r"""Return every object of the batch at `uri`, sorted by path; links are listed too, but marked, and never followed.
+
+    Paths are text that UTF-8 can hold: bytes of a file name that are no UTF-8 are spelled \xNN.
 
     Raises:
         NotFoundError: there is no such folder.
@@ -18,4 +22,9 @@ def list_batch(uri: str) -> tuple[ObjectInfo, ...]:
     found += [ObjectInfo(join(uri, path), path, 0, why) for path, why in list_skipped(uri)]
     if not found:
         raise EmptyBatchError(f"The batch at {uri} is empty: there is not one file in it.")
-    return tuple(sorted(found, key=lambda entry: entry.path))
+    return tuple(sorted((replace(entry, path=writable(entry.path)) for entry in found), key=lambda entry: entry.path))
+
+
+def writable(name: str) -> str:
+    r"""Return `name` as text that UTF-8 can hold; bytes that are no UTF-8 are spelled \xNN."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from driveflow.canonical import canonical_json
 from driveflow.errors import BrokenDataError, EmptyBatchError, NotFoundError, UnmappedClassError, UsageError
 from driveflow.flow.sections import TaxonomySection
 from driveflow.images.pixels import PixelReader
@@ -102,6 +103,7 @@ def test_names_that_are_no_utf8_survive(tmp_path):
 
     batch = bring_in(home)
 
+    assert canonical_json([entry.path for entry in list_batch(home.as_uri())]).encode()
     assert rows(batch.tables.sources, "path") == [("a.jpg",), ("caf\\xe9.jpg",)]
     assert len({PixelReader(batch.beside.locations).read(f) for f in batch.tables.frames["frame_id"].to_pylist()}) == 2
 
