@@ -3,11 +3,11 @@
 import io
 import json
 import os
-import resource
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -16,20 +16,28 @@ ROOT = Path(__file__).resolve().parent.parent
 SEQUENCE = (
     Path(os.environ.get("DRIVEFLOW_SHARED", str(ROOT.parent / "shared"))) / "data" / "seq_udacity_shadow" / "frames"
 )
+PEER = "Pillow, full grey decode"
 ROUNDS = 3
 FRAMES = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    name: str
+    images_per_s: float
+    peak_mb: float
 
 
 def main() -> None:
     """Print one line for each contender; the ratio is to Pillow's full grey decode of the same run."""
     print(f"Pass over the pixels: {len(pictures())} pictures, {where()}; best of {ROUNDS} rounds, CPU time of one core")
-    rows = [measured(name) for name in CONTENDERS]
-    slowest = next(row["images_per_s"] for row in rows if row["name"] == "Pillow, full grey decode")
+    results = [measured(name) for name in CONTENDERS]
+    slowest = next(result.images_per_s for result in results if result.name == PEER)
     print(f"{'':44}{'images/s/core':>14}{'ratio':>8}{'peak MB':>9}")
-    for row in rows:
-        print(f"{row['name']:44}{row['images_per_s']:14.0f}{row['images_per_s'] / slowest:8.2f}{row['peak_mb']:9.0f}")
-    one, two = threads(1), threads(2)
-    print(f"two threads against one, wall clock: {two / one:.2f}x")
+    for result in results:
+        ratio = result.images_per_s / slowest
+        print(f"{result.name:44}{result.images_per_s:14.0f}{ratio:8.2f}{result.peak_mb:9.0f}")
+    print(f"two threads against one, wall clock: {threads(2) / threads(1):.2f}x")
 
 
 def where() -> str:
@@ -102,7 +110,7 @@ def turbo_eighth() -> Callable[[bytes], object]:
 CONTENDERS: dict[str, Callable[[], Callable[[bytes], object]]] = {
     "driveflow: hash and all signals": ours,
     "driveflow: full check of every bit": our_check,
-    "Pillow, full grey decode": pillow_full,
+    PEER: pillow_full,
     "Pillow, draft to 256 px": pillow_draft,
     "OpenCV, full grey decode": opencv_full,
     "OpenCV, 1/8 grey decode": opencv_eighth,
@@ -110,12 +118,12 @@ CONTENDERS: dict[str, Callable[[], Callable[[bytes], object]]] = {
 }
 
 
-def measured(name: str) -> dict[str, float | str]:
+def measured(name: str) -> Result:
     """Run one contender in a process of its own, so that its peak memory is its own."""
     done = subprocess.run(
         [sys.executable, __file__, name], check=True, capture_output=True, text=True, cwd=ROOT, env=os.environ | PATHS
     )
-    return json.loads(done.stdout)
+    return Result(name, **json.loads(done.stdout))
 
 
 PATHS = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "OPENCV_FOR_THREADS_NUM": "1"}
@@ -126,8 +134,13 @@ def contend(name: str) -> None:
     work, data = CONTENDERS[name](), pictures()
     work(data[0])
     best = min(one_round(work, data) for _ in range(ROUNDS))
-    peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print(json.dumps({"name": name, "images_per_s": len(data) / best, "peak_mb": peak_mb}))
+    print(json.dumps({"images_per_s": len(data) / best, "peak_mb": peak_mb()}))
+
+
+def peak_mb() -> float:
+    """Return the most memory this process ever held; getrusage would count the process that started it too."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) / 1024
 
 
 def one_round(work: Callable[[bytes], object], data: list[bytes]) -> float:

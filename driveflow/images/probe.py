@@ -14,7 +14,7 @@ from driveflow.images.jpeg_stream import check_stream
 from driveflow.images.quiet import quiet
 
 MAX_PIXELS: Final = 100_000_000  # decoding stays under 1 GiB
-MAX_PIXELS_BY_FORMAT: Final = {"WEBP": 50_000_000, "AVIF": 50_000_000, "JPEG2000": 50_000_000, "GIF": 50_000_000}
+MAX_PIXELS_BY_FORMAT: Final = {"WEBP": 50_000_000, "AVIF": 50_000_000, "JPEG2000": 25_000_000, "GIF": 50_000_000}
 MIN_SIDE_PX: Final = 2  # a line or a point is no camera picture
 _BOMB_PIXELS, _BOMB_PIXELS_PER_BYTE = 25_000_000, 2_000  # even a black frame takes more bytes than that
 _MEDIA_TYPES: Final = {
@@ -57,8 +57,8 @@ class Probe:
 def probe(data: bytes) -> Probe:
     """Check every coded bit of the picture in `data` and say what it is; of several pages the first is the frame.
 
-    The size is judged from the header, before anything is decoded: at most 100 megapixels (50 for WebP, AVIF,
-    JPEG 2000 and GIF, whose decoders need several copies), and no more than 2,000 pixels a byte above 25 megapixels.
+    The size is judged from the header, before anything is decoded: at most 100 megapixels (50 for WebP, AVIF
+    and GIF, 25 for JPEG 2000, whose decoders need several copies), and no more than 2,000 pixels a byte above 25 megapixels.
 
     Raises:
         BrokenDataError: empty, not_an_image, lfs_pointer, truncated, too_large, too_small, unsupported or corrupt.
