@@ -58,7 +58,8 @@ def probe(data: bytes) -> Probe:
     """Check every coded bit of the picture in `data` and say what it is; of several pages the first is the frame.
 
     The size is judged from the header, before anything is decoded: at most 100 megapixels (50 for WebP, AVIF
-    and GIF, 25 for JPEG 2000, whose decoders need several copies), and no more than 2,000 pixels a byte above 25 megapixels.
+    and GIF, 25 for JPEG 2000, whose decoders need several copies), and above 25 megapixels no more than 2,000 pixels
+    a byte.
 
     Raises:
         BrokenDataError: empty, not_an_image, lfs_pointer, truncated, too_large, too_small, unsupported or corrupt.
