@@ -68,30 +68,29 @@ def curve(score: Floats, right: Bools, wrong: Bools, objects: int) -> Curve:
     if not objects:
         return Curve(())
     order = np.argsort(-score, kind="stable")
-    ones = np.ones((1, len(score)))
-    wanted = hits_for_recalls(np.array([float(objects)]))
-    values = interpolated_precision(ones, right[order], wrong[order], wanted)
+    at = np.flatnonzero(right[order])
+    hits = np.arange(1.0, len(at) + 1)[None, :]
+    seen = np.cumsum((right | wrong)[order]).astype(float)[at][None, :]
+    values = interpolated_precision(hits, seen, hits_for_recalls(np.array([float(objects)])))
     return Curve(tuple(float(value) for value in values[0]))
 
 
-def interpolated_precision(weight: Floats, right: Bools, wrong: Bools, wanted: Floats) -> Floats:
-    """Return rows x 101 precisions of COCO's rule when detection j counts weight[i, j] times; their mean is AP.
+def interpolated_precision(hits: Floats, seen: Floats, wanted: Floats) -> Floats:
+    """Return rows x 101 precisions of COCO's rule; their mean is AP.
 
-    Columns are detections in order of falling score, `wanted` is what `hits_for_recalls` says for each row. Only where
-    a detection is right can recall rise, so only those columns are looked at.
+    Columns are the right detections in order of falling score: only there can recall rise. `hits` counts the right
+    ones up to each, `seen` the right and the wrong ones; `wanted` is what `hits_for_recalls` says for each row.
     """
-    at = np.flatnonzero(right)
-    rows = len(weight)
-    if not len(at):
-        return np.zeros((rows, len(RECALLS)))
-    seen = np.cumsum(weight * (right | wrong), axis=1)[:, at]
-    hits = np.cumsum(weight[:, at], axis=1)
+    if not hits.shape[1]:
+        return np.zeros((len(hits), len(RECALLS)))
     precision = hits / (seen + _LEAST)
-    envelope = np.maximum.accumulate(precision[:, ::-1], axis=1)[:, ::-1]
     first = _first_at_least(hits, wanted)
-    inside = first < len(at)
-    values = np.take_along_axis(envelope, np.minimum(first, len(at) - 1), axis=1)
-    return np.where(inside, values, 0.0)
+    rows, columns = hits.shape
+    starts = np.minimum(first, columns - 1) + columns * np.arange(rows)[:, None]
+    # The best precision from one recall to the next, and from there on. Recall 0 starts every row, so none runs over.
+    best = np.maximum.reduceat(precision.ravel(), starts.ravel()).reshape(first.shape)
+    envelope = np.maximum.accumulate(best[:, ::-1], axis=1)[:, ::-1]
+    return np.where(first < columns, envelope, 0.0)
 
 
 def hits_for_recalls(objects: Floats) -> Floats:

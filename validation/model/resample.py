@@ -1,22 +1,18 @@
 """How sure a number is: metrics over resampled drive groups, from matches that were computed once."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 import numpy as np
 
 from driveflow.flow.sections import Metric
-from validation.model.curves import hits_for_recalls, interpolated_precision
 from validation.model.match import Matches
-from validation.model.scene import COCO_DETECTION_LIMIT, Bools, Floats, Ints, Scene
+from validation.model.scene import Floats, Ints, Scene
+from validation.model.weighted import class_metric
 
 RESAMPLES = 1_000
 LEVEL = 0.95
 _CELLS_AT_ONCE = 2_000_000  # weights of one chunk; bounds memory to some 100 MB
-_IOU50, _IOU75 = 0, 5
-
-Side: TypeAlias = Literal["challenger", "champion"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +69,13 @@ def sample_metric(scored: Scored, metric: Metric, frames: Ints, seed: int = 0, r
     """
     scene = scored.scene
     groups, group_of_frame = _groups(scene, frames)
-    parts = [_class_part(scored, metric, label, group_of_frame) for label in range(len(scene.classes))]
-    point = np.array([part(np.ones((1, len(groups))))[0] for part in parts])
-    widest = max((part.columns for part in parts), default=0)
-    rows = [
-        np.column_stack([part(weight) for part in parts])
-        for weight in _draws(len(groups), seed, resamples, max(widest, len(groups), 1))
-    ]
-    return Samples(point, np.concatenate(rows) if rows else np.zeros((0, len(parts))), len(groups))
+    point, columns = [], []
+    for label in range(len(scene.classes)):
+        part = class_metric(scene, scored.matches, metric, label, group_of_frame)
+        point.append(part(np.ones((1, len(groups))))[0])
+        columns.append([part(weight) for weight in _draws(len(groups), seed, resamples, part.columns)])
+    resampled = [np.concatenate([np.zeros(0), *parts]) for parts in columns]
+    return Samples(np.array(point), np.column_stack(resampled), len(groups))
 
 
 def share_interval(point: float, resampled: Floats, drive_groups: int) -> Interval | None:
@@ -116,55 +111,6 @@ def _difference(value: float, rows: Floats, drive_groups: int) -> Difference:
     return Difference(value, interval_of(value, rows, drive_groups), rows[np.isfinite(rows)])
 
 
-@dataclass(frozen=True, slots=True)
-class _ClassPart:
-    """The metric of one class as a function of group weights."""
-
-    columns: int
-    compute: Callable[[Floats], Floats]
-
-    def __call__(self, weight: Floats) -> Floats:
-        return self.compute(weight)
-
-
-def _class_part(scored: Scored, metric: Metric, label: int, group_of_frame: Ints) -> _ClassPart:
-    scene, matches = scored.scene, scored.matches
-    truth_group = group_of_frame[scene.truth.frame[(scene.truth.label == label) & ~scene.truth.ignore]]
-    truth_group = truth_group[truth_group >= 0]
-    rows = np.flatnonzero((scene.detected.label == label) & (group_of_frame[scene.detected.frame] >= 0))
-    rows = rows[np.argsort(-scene.detected.score[rows], kind="stable")]
-    group = group_of_frame[scene.detected.frame[rows]]
-    right, wrong = matches.right()[:, rows], matches.wrong()[:, rows]
-    counted = scene.detected.rank[rows] < COCO_DETECTION_LIMIT
-
-    def compute(weight: Floats) -> Floats:
-        objects = _total(weight, truth_group)
-        if metric == "AR100":
-            return _recall(weight, group, right & counted, objects)
-        chosen = {"AP": range(len(right)), "AP50": (_IOU50,), "AP75": (_IOU75,)}[metric]
-        spread = weight[:, group]
-        wanted = hits_for_recalls(objects)
-        found = np.mean(
-            [interpolated_precision(spread, right[t], wrong[t], wanted).mean(axis=1) for t in chosen], axis=0
-        )
-        return np.where(objects > 0, found, np.nan)
-
-    return _ClassPart(len(rows), compute)
-
-
-def _recall(weight: Floats, group: Ints, right: Bools, objects: Floats) -> Floats:
-    per_group = np.zeros(weight.shape[1])
-    np.add.at(per_group, np.broadcast_to(group, right.shape)[right], 1.0 / len(right))
-    found = weight @ per_group
-    shares: Floats = np.divide(found, objects, out=np.full(len(weight), np.nan), where=objects > 0)
-    return shares
-
-
-def _total(weight: Floats, group: Ints) -> Floats:
-    totals: Floats = weight @ np.bincount(group, minlength=weight.shape[1]).astype(float)
-    return totals
-
-
 def _groups(scene: Scene, frames: Ints) -> tuple[Ints, Ints]:
     """Return the groups of `frames`, and per frame of the scene its place among them; -1 where not in `frames`."""
     groups, place = np.unique(scene.frame_group[frames], return_inverse=True)
@@ -178,7 +124,7 @@ def _draws(groups: int, seed: int, resamples: int, widest: int) -> Iterator[Floa
     if not groups:
         return
     random = np.random.default_rng(seed)
-    step = max(1, _CELLS_AT_ONCE // widest)
+    step = max(1, _CELLS_AT_ONCE // max(widest, groups))
     for first in range(0, resamples, step):
         rows = min(step, resamples - first)
         chosen = random.integers(0, groups, (rows, groups)) + groups * np.arange(rows)[:, None]
