@@ -44,9 +44,9 @@ class FrameFilter(Protocol):
 
 
 FILTERS: dict[str, Callable[[FilterSection], FrameFilter | None]] = {
-    "exposure.no_contrast": lambda on: NoContrast(on.exposure.dead_contrast) if on.exposure.enabled else None,
     "exposure.black": lambda on: Black(on.exposure.dead_dark_share) if on.exposure.enabled else None,
     "exposure.white": lambda on: White(on.exposure.dead_bright_share) if on.exposure.enabled else None,
+    "exposure.no_contrast": lambda on: NoContrast(on.exposure.dead_contrast) if on.exposure.enabled else None,
     "blur.dead": lambda on: DeadBlur(on.blur.dead_sharpness) if on.blur.enabled else None,
     "exposure.dark_for_population": lambda on: UnderExposed(on.exposure.max_robust_z) if on.exposure.enabled else None,
     "exposure.bright_for_population": lambda on: OverExposed(on.exposure.max_robust_z) if on.exposure.enabled else None,
