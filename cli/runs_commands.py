@@ -47,24 +47,33 @@ def list_runs(
 @app.command()
 def show(
     run: RunName = "",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say what kept each step from being re-used, against the last run.")
+    ] = False,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileOption = "local",
     output: Output = "text",
 ) -> None:
     """Show a run: its steps with times, counts, whether re-used, and what went wrong.
 
-    Example:
+    Examples:
       driveflow runs show retrain-20260131
+      driveflow runs show --explain
 
     Exit codes: 0 done, 2 usage, 3 not found.
     """
     from cli.open_ledger import ledger_at
+    from cli.runs_explain import explain_run, explain_text
 
-    ledger = ledger_at(workspace, profile)[1]
+    place, ledger = ledger_at(workspace, profile)
     found = _find(ledger, run)
     steps = ledger.steps(found.run_id)
     value = {**_run(found), "params": dict(found.params), "steps": [_step(step) for step in steps]}
-    emit(value, output, _text(found, steps))
+    text = _text(found, steps)
+    if explain:
+        value["explain"] = explain_run(ledger, place.store, found)
+        text = f"{text}\n\n{explain_text(value['explain'])}"
+    emit(value, output, text)
 
 
 @app.command()

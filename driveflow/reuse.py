@@ -1,9 +1,9 @@
 """Results of pure steps, kept by the digest of what made them, and checked before they are used again."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from driveflow.canonical import Json, canonical_json, digest_bytes
 from driveflow.errors import IntegrityError, NotFoundError
@@ -46,6 +46,10 @@ class KeptResult:
     objects: tuple[str, ...]
 
 
+def _nobody(_: str) -> None:
+    """Hear nothing."""
+
+
 def put_object(store: str, data: bytes, suffix: str) -> str:
     """Keep `data` under its digest and return its address; keeping it twice changes nothing."""
     uri = join(store, "objects", f"{digest_bytes(data)}{suffix}")
@@ -63,16 +67,28 @@ def read_object(uri: str) -> bytes:
     return data
 
 
-def load_result(store: str, step: str, key: str) -> KeptResult | None:
-    """Return the kept result of `step` for `key`, or None where there is none or where any of its outputs is gone."""
+def load_result(store: str, step: str, key: str, tell: Callable[[str], None] = _nobody) -> KeptResult | None:
+    """Return the kept result of `step` for `key`, or None where there is none or where any of its outputs is gone.
+
+    `tell` hears why a result that was kept cannot be used again.
+    """
+    kept = _read_kept(store, step, key)
+    if kept is None:
+        return None
     try:
-        kept = json.loads(read_bytes(join(store, "reuse", step, f"{key}.json")))
         pages = {name: read_object(uri).decode() for name, uri in kept["pages"].items()}
         for uri in kept["objects"]:
             _check(uri)
-    except (NotFoundError, IntegrityError):
+    except (NotFoundError, IntegrityError) as error:
+        tell(str(error))
         return None
     return KeptResult(kept["outputs"], kept["counts"], kept["metrics"], pages, tuple(kept["objects"]))
+
+
+def kept_parts(store: str, step: str, key: str) -> Mapping[str, Json] | None:
+    """Return the parts that `key` was made of, None where no result of `step` is kept under it."""
+    kept = _read_kept(store, step, key)
+    return None if kept is None else dict(kept["key"])
 
 
 def store_result(store: str, step: str, key: str, result: Reusable, parts: Mapping[str, Json]) -> None:
@@ -87,6 +103,13 @@ def store_result(store: str, step: str, key: str, result: Reusable, parts: Mappi
         "key": dict(parts),
     }
     write_bytes(join(store, "reuse", step, f"{key}.json"), canonical_json(kept).encode())
+
+
+def _read_kept(store: str, step: str, key: str) -> Any:  # noqa: ANN401 what `store_result` wrote
+    try:
+        return json.loads(read_bytes(join(store, "reuse", step, f"{key}.json")))
+    except (NotFoundError, json.JSONDecodeError):  # a record that cannot be read is a result that has to be made again
+        return None
 
 
 def _check(uri: str) -> None:

@@ -3,6 +3,7 @@
 import errno
 import json
 import os
+import re
 import sys
 import time
 import traceback
@@ -27,6 +28,7 @@ PROGRESS_MARK = "driveflow-progress "
 FAILURE_MARK = "driveflow-step-failed "
 RUN_VARIABLE = "DRIVEFLOW_RUN_ID"
 _PROGRESS_EVERY_S = 0.2
+_STORED = re.compile(r'(?:file|s3)://[^"\s]*/(snapshots|objects|models|campaigns)/')  # also within JSON text
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -115,11 +117,23 @@ def run_step(spec: StepSpec, work: Work, call: StepCall) -> StepResult:
         if not spec.opens_run:
             ledger.begin_step(attempt.run_id, spec.name)
         context = StepContext(place, attempt.run_id, ledger, _decode(call.settings), StepProgress())
-        result, reused = _result(spec, work, call, context)
-        _finish(ledger, spec, attempt, result, reused=reused)
+        done = _result(spec, work, call, context)
+        _finish(ledger, spec, attempt, done)
     except (DriveflowError, OSError) as error:
         raise _failed(attempt, error) from error
-    return result
+    return done.result
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    result: StepResult
+    reused: bool = False
+    key: str = ""  # empty: the step touches the world
+    spoiled: str = ""  # why a kept result of this key could not be used again
+
+    def detail(self) -> dict[str, Json]:
+        """Return what `driveflow runs show --explain` needs to know."""
+        return {name: value for name, value in (("key", self.key), ("spoiled", self.spoiled)) if value}
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +148,14 @@ class _Attempt:
         return StepRow(state=state, started_at=timestamp(self.started), seconds=seconds, **known)
 
 
-def _finish(ledger: Ledger, spec: StepSpec, attempt: _Attempt, result: StepResult, *, reused: bool) -> None:
+def _finish(ledger: Ledger, spec: StepSpec, attempt: _Attempt, done: _Done) -> None:
     row = attempt.row(
         "SUCCEEDED",
-        reused=reused,
-        counts=dict(result.counts),
-        metrics=dict(result.metrics),
-        outputs=dict(result.outputs),
+        reused=done.reused,
+        counts=dict(done.result.counts),
+        metrics=dict(done.result.metrics),
+        outputs=dict(done.result.outputs),
+        detail=done.detail(),
     )
     ledger.finish_step(attempt.run_id, spec.name, row)
     if ledger.run(attempt.run_id).pipeline in spec.ends:
@@ -158,16 +173,18 @@ def key_parts(spec: StepSpec, call: StepCall) -> dict[str, Json]:
     return {"step": spec.name, "inputs": inputs, "settings": call.settings, "code": code_digest(*spec.trades)}
 
 
-def _result(spec: StepSpec, work: Work, call: StepCall, context: StepContext) -> tuple[StepResult, bool]:
+def _result(spec: StepSpec, work: Work, call: StepCall, context: StepContext) -> _Done:
     if spec.touches_world:
-        return work(context, call.inputs), False
-    key = step_key(spec, call)
-    found = load_result(context.place.store, spec.name, key)
+        return _Done(work(context, call.inputs))
+    key, reasons = step_key(spec, call), list[str]()
+    found = load_result(context.place.store, spec.name, key, reasons.append)
     if found is not None:
-        return kept_step(found), True
+        return _Done(kept_step(found), reused=True, key=key)
+    for reason in reasons:
+        sys.stderr.write(f"The kept result of {spec.name} cannot be used again, so it is made again: {reason}\n")
     result = work(context, call.inputs)
     store_result(context.place.store, spec.name, key, result, key_parts(spec, call))
-    return result, False
+    return _Done(result, key=key, spoiled=" ".join(reasons))
 
 
 def kept_step(found: KeptResult) -> StepResult:
@@ -176,12 +193,8 @@ def kept_step(found: KeptResult) -> StepResult:
 
 
 def _identity(value: Value) -> Value:
-    """Return an address without the place it lies in, so that a moved store is still the same input."""
-    if isinstance(value, str) and "://" in value:
-        for root in ("/snapshots/", "/objects/", "/models/", "/campaigns/"):
-            if root in value:
-                return value.rpartition(root)[2]
-    return value
+    """Return `value` with its addresses freed of the place they lie in, so that a moved store is the same input."""
+    return _STORED.sub(r"\1/", value) if isinstance(value, str) else value
 
 
 def _decode(settings: str) -> Mapping[str, Json]:

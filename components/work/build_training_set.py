@@ -7,7 +7,7 @@ from components.work.pages import counts_page
 from driveflow.code_digest import code_digest
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
 
-SPEC = StepSpec("build_training_set", ("training",))
+SPEC = StepSpec("build_training_set", ("components.work", "training"))
 
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:

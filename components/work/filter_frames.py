@@ -7,7 +7,7 @@ from components.work.pages import counts_page
 from driveflow.code_digest import code_digest
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
 
-SPEC = StepSpec("filter_frames", ("filtering",))
+SPEC = StepSpec("filter_frames", ("components.work", "filtering"))
 
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:

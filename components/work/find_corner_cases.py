@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from components.work.pages import counts_page
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
 
-SPEC = StepSpec("find_corner_cases", ("filtering",))
+SPEC = StepSpec("find_corner_cases", ("components.work", "filtering"))
 
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:

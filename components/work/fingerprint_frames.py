@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from components.work.pages import counts_page
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
 
-SPEC = StepSpec("fingerprint_frames", ("filtering",))
+SPEC = StepSpec("fingerprint_frames", ("components.work", "filtering"))
 
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:

@@ -10,7 +10,7 @@ from driveflow.code_digest import code_digest
 from driveflow.reuse import load_result, read_object, store_result
 from driveflow.steps import StepContext, StepResult, StepSpec, Value, kept_step
 
-SPEC = StepSpec("import_batches", ("ingestion",))
+SPEC = StepSpec("import_batches", ("components.work", "ingestion"))
 
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:  # noqa: ARG001 the face of all work
@@ -31,7 +31,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:  # no
 
 
 def _import_once(context: StepContext, batch: Any) -> StepResult:  # noqa: ANN401 JSON
-    parts = {"batch": batch, "taxonomy": context.settings["taxonomy"], "code": code_digest("ingestion")}
+    parts = {"batch": batch, "taxonomy": context.settings["taxonomy"], "code": code_digest(*SPEC.trades)}
     key = digest(parts)
     found = load_result(context.place.store, "import_batch", key)
     if found is not None:
@@ -57,7 +57,7 @@ def _import(context: StepContext, batch: Any) -> StepResult:  # noqa: ANN401 JSO
         objects=tuple(ObjectInfo(**entry) for entry in json.loads(read_object(batch["listing"]))),
     )
     imported = import_batch(request, context.progress)
-    made_by = {"step": "import_batch", "batch": section.name, "code": code_digest("ingestion")}
+    made_by = {"step": "import_batch", "batch": section.name, "code": code_digest(*SPEC.trades)}
     snapshot = write_snapshot(context.place.store, imported.tables, imported.beside, made_by)
     return StepResult(
         outputs={"batch": canonical_json({"name": section.name, "snapshot": snapshot.uri})},

@@ -8,7 +8,7 @@ from components.work.pages import counts_page, markdown_table
 from driveflow.code_digest import code_digest
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
 
-SPEC = StepSpec("merge_batches", ("ingestion",))
+SPEC = StepSpec("merge_batches", ("components.work", "ingestion"))
 
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:

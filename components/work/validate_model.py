@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from validation.model.evaluation import Evaluation
     from validation.report import ReportRequest
 
-SPEC = StepSpec("validate_model", ("validation",))
+SPEC = StepSpec("validate_model", ("components.work", "validation"))
 
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
