@@ -220,7 +220,7 @@ def _slice_rule(comparison: Comparison, part: Estimate, gate: GateSection, *, pr
     if proven_worse is None or part.change is None:
         reason = (
             f"Slice {part.name} has {part.counts.frames} frames of {part.counts.drive_groups} drive groups: "
-            f"too few to judge ({gate.min_frames} of {gate.min_drive_groups} are needed)."
+            f"too few to judge ({gate.min_frames} frames of {gate.min_drive_groups} drive groups are needed)."
         )
         return RuleResult(name, "NOT JUDGED", reason, None, -margin, None, part.counts)
     change = part.change
