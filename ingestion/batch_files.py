@@ -1,10 +1,11 @@
 """The files of a batch: its objects, and the members of its archives beside them."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import BinaryIO
 
-from driveflow.errors import BrokenDataError
+from driveflow.errors import BrokenDataError, NotFoundError, StorageError
 from driveflow.formats.file_kinds import kind_of
 from driveflow.storage.objects import ObjectInfo, read_bytes
 from ingestion.archives import ArchiveLimits, list_members, read_members
@@ -13,6 +14,9 @@ from ingestion.object_stream import open_object
 
 MAX_FILE_BYTES = 512 << 20
 """What is larger is no camera picture and no label file, and is not read into memory."""
+
+_SMALL_BYTES = 256 << 10  # label files up to this size are read at once and kept: there may be one for each picture
+_READERS = 16  # waiting for a far storage, not for a processor
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,7 @@ class BatchFiles:
     files: tuple[BatchFile, ...]  # sorted by place
     refused: tuple[Refusal, ...]
     archives: int
-    texts: Mapping[str, bytes]  # members of archives that may hold labels, by place
+    texts: Mapping[str, bytes]  # small files and members of archives that may hold labels, by place
     by_place: Mapping[str, BatchFile]
     paths: Sequence[str]  # every place, sorted
 
@@ -66,6 +70,7 @@ def open_files(objects: Sequence[ObjectInfo], limits: ArchiveLimits | None = Non
     gathering = _Gathering(limits or ArchiveLimits())
     for entry in objects:
         gathering.add(entry)
+    gathering.read_small_texts()
     files = tuple(sorted(gathering.files, key=lambda file: file.place))
     by_place = {file.place: file for file in files}
     paths = tuple(by_place)
@@ -75,6 +80,21 @@ def open_files(objects: Sequence[ObjectInfo], limits: ArchiveLimits | None = Non
 def opener_of(entry: ObjectInfo) -> Callable[[], BinaryIO]:
     """Return what opens the object `entry`."""
     return lambda: open_object(entry)
+
+
+def read_file(file: BatchFile) -> bytes | BrokenDataError:
+    """Return the bytes of an object; what is wrong with this one file is returned, a failing storage is raised."""
+    try:
+        data = read_bytes(file.entry.uri)
+    except NotFoundError:
+        return BrokenDataError("vanished", "the file was there when the batch was listed")
+    except StorageError as error:
+        if isinstance(error.__cause__, PermissionError):
+            return BrokenDataError("unreadable", str(error.__cause__.strerror))
+        raise
+    if len(data) != file.byte_count:
+        return BrokenDataError("changed", f"{file.byte_count:,} bytes when listed, {len(data):,} when read")
+    return data
 
 
 @dataclass(slots=True)
@@ -99,6 +119,21 @@ class _Gathering:
             self.refused.append(Refusal(name, "too_large", detail, entry.size))
         else:
             self.files.append(BatchFile(name, self._take(name), entry.size, entry))
+
+    def read_small_texts(self) -> None:
+        """Read the small objects that may hold labels, many at a time; what cannot be read is refused."""
+        wanted = [
+            file
+            for file in self.files
+            if file.member is None and file.byte_count <= _SMALL_BYTES and kind_of(file.place) == "text"
+        ]
+        with ThreadPoolExecutor(_READERS) as pool:
+            for file, data in zip(wanted, pool.map(read_file, wanted), strict=True):
+                if isinstance(data, BrokenDataError):
+                    self.refused.append(Refusal(file.name, data.code, data.detail, file.byte_count))
+                    self.files.remove(file)
+                else:
+                    self.texts[file.place] = data
 
     def _add_archive(self, entry: ObjectInfo, name: str) -> None:
         try:

@@ -99,7 +99,7 @@ def import_batch(request: BatchRequest, progress: Progress = silent) -> Imported
         EmptyBatchError: not one picture is usable.
         UnmappedClassError: the taxonomy does not know classes that have boxes.
         BrokenDataError: every labeled picture has a class that the labels do not list.
-        NotFoundError: the section names annotations or metadata that are not there.
+        NotFoundError: the section names annotations, metadata or a format of which there is nothing.
     """
     read = _read(request)
     gallery = _Gallery(progress, len(read.ordered.pictures))
@@ -116,7 +116,7 @@ def _read(request: BatchRequest) -> _Read:
     files = open_files(request.objects)
     labels, note = _read_labels(files, request.section)
     metadata, place = _read_metadata(files, request.section)
-    return _Read(files, labels, metadata, sort_files(files, labels.files | ({place} if place else set())), note)
+    return _Read(files, labels, metadata, sort_files(files, labels.files, place), note)
 
 
 def _assemble(
@@ -145,6 +145,11 @@ def _read_labels(files: BatchFiles, section: BatchSection) -> tuple[LabelSet, st
     if kind == "auto":
         kind = "coco" if section.annotations else detect_format(files)  # type: ignore[assignment]
     labels = READERS[kind](files, files.place_of(section.annotations) if section.annotations else "")
+    if section.format not in {"auto", "folder"} and not labels.files:
+        raise NotFoundError(
+            f"Batch {section.name!r} states format {kind}, but holds no {kind} labels; "
+            "format: folder would import it without labels."
+        )
     return labels, f"Read as {kind}."
 
 

@@ -9,12 +9,11 @@ from itertools import groupby
 from typing import TypeVar
 
 from driveflow.canonical import digest_bytes
-from driveflow.errors import BrokenDataError, NotFoundError, StorageError
+from driveflow.errors import BrokenDataError
 from driveflow.images.probe import Probe, open_picture, orientation, probe
 from driveflow.images.quiet import quiet
-from driveflow.storage.objects import read_bytes
 from ingestion.archives import read_members
-from ingestion.batch_files import BatchFile, Refusal, opener_of
+from ingestion.batch_files import BatchFile, Refusal, opener_of, read_file
 
 _AHEAD_PER_THREAD = 4  # pictures that may wait in memory for their turn
 _Item = TypeVar("_Item")
@@ -33,7 +32,7 @@ class Looked:
 
 def look_at_objects(files: Iterable[BatchFile]) -> Iterator[Looked | Refusal]:
     """Look at files that are objects of their own, on all processors, and yield what they are in the order given."""
-    return _in_order(lambda file: _look(file, _read(file)), files)
+    return _in_order(lambda file: _look(file, read_file(file)), files)
 
 
 def look_at_members(files: Sequence[BatchFile]) -> Iterator[tuple[Looked | Refusal, bytes]]:
@@ -60,21 +59,6 @@ def _in_order(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Itera
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
-
-
-def _read(file: BatchFile) -> bytes | BrokenDataError:
-    """Return the bytes of an object; what is wrong with this one file is returned, a failing storage is raised."""
-    try:
-        data = read_bytes(file.entry.uri)
-    except NotFoundError:
-        return BrokenDataError("vanished", "the file was there when the batch was listed")
-    except StorageError as error:
-        if isinstance(error.__cause__, PermissionError):
-            return BrokenDataError("unreadable", str(error.__cause__.strerror))
-        raise
-    if len(data) != file.byte_count:
-        return BrokenDataError("changed", f"{file.byte_count:,} bytes when listed, {len(data):,} when read")
-    return data
 
 
 def _look(file: BatchFile, data: bytes | BrokenDataError) -> Looked | Refusal:

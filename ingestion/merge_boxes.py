@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 import polars as pl
 
 from driveflow.canonical import Json, canonical_json, digest_bytes
+from ingestion.agreement import agreed_frames, shared_frames
 
 _SAME_PX = 1e-3  # corners this close are one number, written by two tools
 _IOU_DIGITS = 9  # overlaps are compared to so many digits, so that two processors decide alike
@@ -86,23 +87,36 @@ class _Tally:
 def unite_boxes(claims: Claims, rules: BoxRules) -> UnitedBoxes:
     """Return one set of boxes for each frame and class; the inputs stay as they are."""
     boxes = claims.boxes.with_row_index("row")
-    tally = _Tally(rules)
-    for frame_id, classes in _contested(boxes, claims.annotated):
+    shared = shared_frames(boxes, claims.annotated)
+    agreed = agreed_frames(shared, boxes, claims.annotated)
+    repeated = _repeated(boxes, shared.join(agreed, on="frame_id", how="semi"), rules)
+    tally = _Tally(rules, gone=repeated, united=len(repeated))
+    disputed = shared.join(agreed, on="frame_id", how="anti").select("frame_id").unique()
+    for frame_id, classes in _claimants(boxes, claims.annotated, disputed):
         alone = [entry for name in sorted(classes) for entry in _settle(classes[name].values(), tally)]
         tally.conflicts += _alone_conflicts(frame_id, alone, rules)
     left = boxes.join(pl.DataFrame({"row": tally.gone}, schema={"row": boxes.schema["row"]}), on="row", how="anti")
     return UnitedBoxes(_with_own_ids(left), tally.conflicts, tally.united, tally.overruled)
 
 
-def _contested(boxes: pl.DataFrame, annotated: pl.DataFrame) -> Iterator[tuple[str, dict[str, dict[int, _Claimant]]]]:
-    """Yield the frames of several contributors, with who says what about each class."""
-    spoken = pl.concat([table.select("frame_id", "turn").unique() for table in (boxes, annotated)]).unique()
-    shared = spoken.filter(pl.len().over("frame_id") > 1).select("frame_id").unique()
+def _repeated(boxes: pl.DataFrame, agreed: pl.DataFrame, rules: BoxRules) -> list[int]:
+    """Return the rows of all but the one heard first, in frames of which everybody says the same."""
+    trust = pl.col("by").replace_strict(rules.trust, default=len(rules.trust), return_dtype=pl.Int64)
+    order = ["turn"] if rules.rule == "union" else [trust, "turn"]
+    first = agreed.sort("frame_id", *order).unique("frame_id", keep="first", maintain_order=True)
+    later = agreed.join(first, on=["frame_id", "turn"], how="anti")
+    return boxes.join(later, on=["frame_id", "turn"], how="semi")["row"].to_list()
+
+
+def _claimants(
+    boxes: pl.DataFrame, annotated: pl.DataFrame, disputed: pl.DataFrame
+) -> Iterator[tuple[str, dict[str, dict[int, _Claimant]]]]:
+    """Yield the disputed frames, with who says what about each class."""
     frames: dict[str, dict[str, dict[int, _Claimant]]] = defaultdict(lambda: defaultdict(dict))
-    for row in annotated.join(shared, on="frame_id", how="semi").iter_rows(named=True):
+    for row in annotated.join(disputed, on="frame_id", how="semi").iter_rows(named=True):
         claimants = frames[row["frame_id"]][row["class_name"]]
         claimants.setdefault(row["turn"], _Claimant(row["turn"], row["by"])).looked = True
-    drawn = boxes.join(shared, on="frame_id", how="semi").sort("frame_id", "turn", "box_id")
+    drawn = boxes.join(disputed, on="frame_id", how="semi").sort("frame_id", "turn", "box_id")
     for row in drawn.iter_rows(named=True):
         claimants = frames[row["frame_id"]][row["class_name"]]
         claimants.setdefault(row["turn"], _Claimant(row["turn"], row["by"])).boxes.append(row)

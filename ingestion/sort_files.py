@@ -13,15 +13,15 @@ _LABEL_LIKE = (".json", ".jsonl", ".xml", ".csv", ".tsv", ".txt", ".yaml", ".yml
 
 @dataclass(frozen=True, slots=True)
 class SortedFiles:
-    """Pictures, and how many files were left aside as label, text or side file."""
+    """Pictures, and how many files were left aside as label, metadata, text or side file."""
 
     pictures: tuple[BatchFile, ...]
     skipped: Mapping[str, int]
     notes: tuple[str, ...]
 
 
-def sort_files(files: BatchFiles, used: Collection[str]) -> SortedFiles:
-    """Sort `files`; `used` are the places of those read as labels or metadata.
+def sort_files(files: BatchFiles, labels: Collection[str], metadata: str) -> SortedFiles:
+    """Sort `files`; `labels` are the places of those read as labels, `metadata` that of the metadata.
 
     Whatever is not known to be something else is a picture until its content says otherwise.
     """
@@ -30,7 +30,9 @@ def sort_files(files: BatchFiles, used: Collection[str]) -> SortedFiles:
     unread: list[str] = []
     for file in files.files:
         kind = kind_of(file.place)
-        if file.place in used:
+        if file.place == metadata:
+            skipped["metadata"] += 1
+        elif file.place in labels:
             skipped["label"] += 1
         elif kind in {"picture", "unknown"}:
             pictures.append(file)

@@ -1,5 +1,6 @@
 """Spell the names that data sets give their splits."""
 
+import functools
 import re
 
 _SPELLINGS = {
@@ -23,6 +24,7 @@ def spell_split(name: str) -> str:
     return known_split(name) or name
 
 
+@functools.lru_cache(maxsize=4096)
 def known_split(name: str) -> str:
     """Return train, valid or test where `name` is a usual name of that split, else nothing."""
     return _SPELLINGS.get(re.sub(r"\d{4}$", "", name.strip().lower()), "")

@@ -315,6 +315,52 @@ def test_stated_annotations_or_metadata_that_are_not_there_are_an_error(tmp_path
         bring_in(tmp_path / "b", metadata="x.csv")
 
 
+@pytest.mark.parametrize("kind", ["coco", "yolo"])
+def test_a_stated_format_of_which_there_is_nothing_is_an_error_and_not_a_batch_without_labels(tmp_path, kind):
+    write(tmp_path / "b", {"a.jpg": picture(1)})
+
+    with pytest.raises(NotFoundError, match=f"states format {kind}, but holds no {kind} labels"):
+        bring_in(tmp_path / "b", format=kind)
+
+
+def test_a_label_file_that_vanished_leaves_its_picture_unlabeled_and_is_named(tmp_path):
+    from driveflow.flow.sections import BatchSection
+    from ingestion.import_batch import BatchRequest, import_batch
+
+    files = {"data.yaml": DATA_YAML, "images/a.jpg": picture(1), "labels/a.txt": "0 .5 .5 .2 .2\n"}
+    home = write(tmp_path / "b", files)
+    listed = list_batch(home.as_uri())
+    (home / "labels/a.txt").unlink()
+
+    section = BatchSection(name="b", path="b")
+    batch = import_batch(BatchRequest(section, home.as_uri(), TAXONOMY, (tmp_path / "s").as_uri(), listed))
+
+    assert quarantined(batch) == {"labels/a.txt": "vanished"}
+    assert batch.tables.frames["annotated_classes"].to_pylist() == [[]]
+    adds_up(batch)
+
+
+def test_an_export_imports_as_what_it_was(tmp_path):
+    """Classes looked for, ids and corners come back; so does what is unlabeled."""
+    from driveflow.formats.export import Export
+    from driveflow.formats.write_coco import write_coco
+
+    boxes = [(4, 1, 1, (1.25, 1, 9, 9)), (5, 2, 2, (9, 9, 9, 9.5))]
+    files = {f"{n}.jpg": picture(n) for n in (1, 2, 3)}
+    document = coco([(1, "1.jpg"), (2, "2.jpg")], boxes)
+    first = bring_in(write(tmp_path / "b", {**files, "l.json": document}))
+    tables = first.tables
+    write_coco(
+        Export(tables.frames, tables.boxes, tables.classes, PixelReader(first.beside.locations).read), tmp_path / "out"
+    )
+
+    second = bring_in(tmp_path / "out", name="b")
+
+    names = ("frame_id", "box_id", "class_name", "x1", "y1", "x2", "y2")
+    assert rows(second.tables.boxes, *names) == rows(tables.boxes, *names)
+    assert second.tables.frames["annotated_classes"].to_pylist() == tables.frames["annotated_classes"].to_pylist()
+
+
 def test_metadata_beats_labels_beats_what_is_said_of_the_whole_batch(tmp_path):
     document = coco([(1, "a.jpg")])
     document["images"][0]["attributes"] = {"weather": "rain", "road": "city", "lanes": 2}
