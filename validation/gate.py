@@ -31,6 +31,7 @@ class RuleResult:
     limit: float | None = None
     interval: Interval | None = None
     counts: Counts | None = None
+    is_difference: bool = False  # value and limit are challenger minus champion
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +201,7 @@ def _headline_rule(comparison: Comparison, margin: float, *, proven_worse: bool)
     change = part.change
     if change is None or change.interval is None or part.value is None or part.champion is None:
         reason = f"{comparison.metric} cannot be compared: the hold-out has too few objects or drive groups."
-        return RuleResult(name, "NEEDS DATA", reason, None, -margin, None, part.counts)
+        return RuleResult(name, "NEEDS DATA", reason, None, -margin, None, part.counts, is_difference=True)
     low, high = change.interval.low, change.interval.high
     stated = f"{comparison.metric} is {part.value:.3f}, the champion's {part.champion:.3f}"
     span = f"the difference lies between {_signed(low)} and {_signed(high)}"
@@ -212,7 +213,7 @@ def _headline_rule(comparison: Comparison, margin: float, *, proven_worse: bool)
     else:
         outcome, tail = "NEEDS DATA", f"whether it is worse by more than {margin:.3f} cannot be told from so few drives"
     reason = f"{stated}; {span}: {tail}."
-    return RuleResult(name, outcome, reason, change.value, -margin, change.interval, part.counts)
+    return RuleResult(name, outcome, reason, change.value, -margin, change.interval, part.counts, is_difference=True)
 
 
 def _slice_rule(comparison: Comparison, part: Estimate, gate: GateSection, *, proven_worse: bool | None) -> RuleResult:
@@ -222,12 +223,12 @@ def _slice_rule(comparison: Comparison, part: Estimate, gate: GateSection, *, pr
             f"Slice {part.name} has {part.counts.frames} frames of {part.counts.drive_groups} drive groups: "
             f"too few to judge ({gate.min_frames} frames of {gate.min_drive_groups} drive groups are needed)."
         )
-        return RuleResult(name, "NOT JUDGED", reason, None, -margin, None, part.counts)
+        return RuleResult(name, "NOT JUDGED", reason, None, -margin, None, part.counts, is_difference=True)
     change = part.change
     tail = f"worse by more than {margin:.3f} is {'proven' if proven_worse else 'not proven'}"
     reason = f"{comparison.metric} in slice {part.name} changes by {_signed(change.value)}: {tail}."
     outcome: RuleOutcome = "BLOCK" if proven_worse else "PASS"
-    return RuleResult(name, outcome, reason, change.value, -margin, change.interval, part.counts)
+    return RuleResult(name, outcome, reason, change.value, -margin, change.interval, part.counts, is_difference=True)
 
 
 def _too_small(counts: Counts, gate: GateSection) -> bool:

@@ -192,7 +192,7 @@ def _class_row(part: ClassResult, found: Estimate, *, compared: bool) -> list[Ce
         *_estimate_cells(found, compared=compared),
         html.number(part.numbers["AP"]),
         html.number(part.numbers["AR100"]),
-        html.number(point.score, 2),
+        html.number(point.score if part.detections else None, 2),
         html.number(point.precision, 2),
         html.number(point.recall, 2),
         html.number(part.false_per_frame, 2),

@@ -87,13 +87,12 @@ def _rules(rules: list[RuleResult]) -> Html:
 def _rule_row(rule: RuleResult) -> list[Cell | str | Html]:
     digits = 0 if rule.value is not None and rule.counts is not None and rule.name.startswith("hold-out ") else 3
     digits = 0 if rule.name == "leak" else digits
-    compared = rule.limit is not None and rule.limit <= 0 and rule.name != "leak"
     counts = (rule.counts.frames, rule.counts.drive_groups) if rule.counts is not None else (None, None)
     return [
         html.name(rule.name),
         Cell(html.badge(rule.outcome, TONES[rule.outcome]), order=rule.outcome),
-        html.number(rule.value, digits, sign=compared, below=span(rule.interval, sign=compared)),
-        html.number(rule.limit, digits, sign=compared),
+        html.number(rule.value, digits, sign=rule.is_difference, below=span(rule.interval, sign=rule.is_difference)),
+        html.number(rule.limit, digits, sign=rule.is_difference),
         *(html.number(count, 0) for count in counts),
         rule.reason,
     ]

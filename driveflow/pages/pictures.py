@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 Colour: TypeAlias = tuple[int, int, int]
 Box: TypeAlias = tuple[float, float, float, float, str, Colour, bool]  # x1, y1, x2, y2, label, RGB, dashed
 Point: TypeAlias = tuple[float, float]
+Area: TypeAlias = tuple[float, float, float, float]
 
 MAX_LABEL_CHARS = 24
 _DASH_PX, _GAP_PX, _LINE_PX, _FONT_PX = 7.0, 5.0, 2, 13
@@ -27,7 +28,8 @@ def thumbnail_data_uri(
     """Return `image` (height x width x 3, RGB) with its boxes drawn, as a JPEG data URI.
 
     Boxes are in pixels of `image`; the picture is made smaller where its long side is over `max_side_px`, never
-    larger. Lines and labels are drawn after that, so they stay as thick at any size.
+    larger. Lines and labels are drawn after that, so they stay as thick at any size. Where labels would cover each
+    other, those of later boxes are drawn.
 
     Raises:
         ValueError: `image` is not such an array.
@@ -44,8 +46,7 @@ def thumbnail_data_uri(
     draw = ImageDraw.Draw(picture)
     for box in boxes:
         _draw_outline(draw, box, scale, size)
-    for box in boxes:  # after all outlines, so that no line runs through a label
-        _draw_label(draw, box, scale, size)
+    _draw_labels(draw, boxes, scale, size)  # after all outlines, so that no line runs through a label
     return _jpeg_data_uri(picture, quality)
 
 
@@ -61,7 +62,7 @@ def _jpeg_data_uri(picture: "Image", quality: int) -> str:
     return "data:image/jpeg;base64," + base64.b64encode(buffer.getvalue()).decode()
 
 
-def _corners(box: Box, scale: float, size: tuple[int, int]) -> tuple[float, float, float, float]:
+def _corners(box: Box, scale: float, size: tuple[int, int]) -> Area:
     """Return the box in pixels of the thumbnail, inside it by half a line so that edges stay visible."""
     half = _LINE_PX / 2
     x1, y1, x2, y2 = (min(max(value * scale, -1e6), 1e6) for value in box[:4])
@@ -92,23 +93,43 @@ def _dashes(start: Point, end: Point) -> Iterator[tuple[Point, Point]]:
         )
 
 
-def _draw_label(draw: "ImageDraw", box: Box, scale: float, size: tuple[int, int]) -> None:
-    text = printable_label(box[4])
-    if not text:
-        return
-    font = _font()
-    left, top, _right, bottom = _corners(box, scale, size)
-    width = draw.textlength(text, font=font) + 6
-    height = _FONT_PX + 4
-    x = max(0.0, min(left - 1, size[0] - width))
-    # Truth is labelled above its box and a prediction (dashed) below, so that the two do not cover each other.
-    above, below = top - height, bottom + 1
-    wanted = (below, above) if box[6] else (above, below)
-    y = next((place for place in wanted if 0 <= place <= size[1] - height), max(0.0, top))
-    draw.rectangle((x, y, x + width, y + height), fill=box[5])
+def _draw_labels(draw: "ImageDraw", boxes: Sequence[Box], scale: float, size: tuple[int, int]) -> None:
+    """Draw labels where they cover no other; a box without such a place goes without, the last boxes come first."""
+    taken: list[Area] = []
+    for box in reversed(boxes):
+        if not box[4]:
+            continue
+        width = draw.textlength(printable_label(box[4]), font=_font()) + 6
+        places = _places(box, _corners(box, scale, size), width, size)
+        area = next((place for place in places if not any(_overlap(place, other) for other in taken)), None)
+        if area is not None:
+            taken.append(area)
+            _draw_label(draw, box, area)
+
+
+def _draw_label(draw: "ImageDraw", box: Box, area: Area) -> None:
     red, green, blue = box[5]
     dark_text = 0.299 * red + 0.587 * green + 0.114 * blue > 140
-    draw.text((x + 3, y + 1), text, fill=(0, 0, 0) if dark_text else (255, 255, 255), font=font)
+    draw.rectangle(area, fill=box[5])
+    ink = (0, 0, 0) if dark_text else (255, 255, 255)
+    draw.text((area[0] + 3, area[1] + 1), printable_label(box[4]), fill=ink, font=_font())
+
+
+def _places(box: Box, corners: Area, width: float, size: tuple[int, int]) -> Iterator[Area]:
+    """Yield where a label may stand, best first: of truth above the box, of a prediction (dashed) below, else inside."""
+    left, top, right, bottom = corners
+    height = _FONT_PX + 4
+    above, below = top - height, bottom + 1
+    rows = [*((below, above) if box[6] else (above, below)), top + 1, bottom - height - 1]
+    for y in rows:
+        for x in (left - 1, right + 1 - width):
+            if 0 <= y <= size[1] - height:
+                at = max(0.0, min(x, size[0] - width))
+                yield at, y, at + width, y + height
+
+
+def _overlap(first: Area, second: Area) -> bool:
+    return first[0] < second[2] and second[0] < first[2] and first[1] < second[3] and second[1] < first[3]
 
 
 def _font() -> "FreeTypeFont | ImageFont":

@@ -74,3 +74,12 @@ def test_a_hostile_label_is_drawn_short(name):
 def test_what_is_no_picture_is_refused(image):
     with pytest.raises(ValueError, match="a picture is height x width x 3 of uint8"):
         thumbnail_data_uri(image)
+
+
+def test_of_labels_that_would_cover_each_other_only_some_are_drawn():
+    crowd = [(20 + shift, 20 + shift, 40 + shift, 40 + shift, "pedestrian", RED, False) for shift in range(30)]
+
+    one, many = (_decode(thumbnail_data_uri(_grey(60, 90), boxes)) for boxes in (crowd[-1:], crowd))
+
+    assert _red_share(many) < 0.9
+    assert _red_share(one) > 0.1
