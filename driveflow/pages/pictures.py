@@ -116,7 +116,7 @@ def _draw_label(draw: "ImageDraw", box: Box, area: Area) -> None:
 
 
 def _places(box: Box, corners: Area, width: float, size: tuple[int, int]) -> Iterator[Area]:
-    """Yield where a label may stand, best first: of truth above the box, of a prediction (dashed) below, else inside."""
+    """Yield where a label may stand, best first: truth above its box, a prediction (dashed) below, then inside."""
     left, top, right, bottom = corners
     height = _FONT_PX + 4
     above, below = top - height, bottom + 1
