@@ -5,6 +5,7 @@ from typing import Any
 
 from kfp import dsl
 
+from components.decide_training import decide_training
 from components.fingerprint_frames import fingerprint_frames
 from components.plan_run import plan_run
 from pipelines.curate import curate_steps
@@ -67,7 +68,9 @@ def retrain(prepare: Prepare) -> Callable[..., Any]:
                 run_id=_RUN_ID,
             )
         )
-        with dsl.If(plan.outputs["due"] == True, name="due"):  # noqa: E712 KFP overloads the comparison
+        # the local runner reads conditions on a step's only output, not on one of several
+        decided = prepare(decide_training(due=plan.outputs["due"], why=plan.outputs["why"], run_id=_RUN_ID))
+        with dsl.If(decided.outputs["Output"] == True, name="due"):  # noqa: E712 KFP overloads the comparison
             collected = collect_step(plan, plan.outputs["base_snapshot"], "", prepare)
             signals = prepare(fingerprint_frames(snapshot=collected.outputs["Output"], run_id=_RUN_ID))
             train_steps(plan, collected.outputs["Output"], signals.outputs["Output"], prepare)

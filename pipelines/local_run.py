@@ -17,6 +17,8 @@ from driveflow.ledger.rows import RunRow, State, StepRow
 from driveflow.place import PLACE_VARIABLE, Place
 from driveflow.processes import spawn, stop_group
 from driveflow.steps import RUN_VARIABLE
+from driveflow.storage.objects import local_path
+from pipelines.sweep import sweep
 from pipelines.workspace import locked, new_run_id
 
 STEPS = (
@@ -27,6 +29,7 @@ STEPS = (
     "filter_frames",
     "find_corner_cases",
     "hand_off_frames",
+    "decide_training",
     "collect_labels",
     "build_training_set",
     "train_model",
@@ -68,7 +71,7 @@ def run_locally(request: RunRequest, on_event: OnEvent) -> RunOutcome:
         folder = request.workspace / "runs" / run_id
         _prepare(request, folder)
         ledger = open_ledger(request.place.ledger_url())
-        _close_abandoned(ledger)
+        _close_abandoned(ledger, request)
         shown = {name: value for name, value in request.parameters.items() if name != "flow"}
         ledger.begin_run(
             RunRow(
@@ -91,11 +94,14 @@ def _prepare(request: RunRequest, folder: Path) -> None:
     (folder / "parameters.json").write_text(json.dumps(dict(request.parameters)), encoding="utf-8")
 
 
-def _close_abandoned(ledger: Ledger) -> None:
+def _close_abandoned(ledger: Ledger, request: RunRequest) -> None:
     """Say of runs whose processes are gone that they failed: the lock is ours, so nobody else runs here."""
-    for run in ledger.runs(limit=20):
-        if run.state == "RUNNING" and run.profile == "local":
-            ledger.finish_run(run.run_id, "FAILED", {"error": "the run was killed"})
+    killed = [run.run_id for run in ledger.runs(limit=20) if run.state == "RUNNING" and run.profile == "local"]
+    for run_id in killed:
+        ledger.finish_run(run_id, "FAILED", {"error": "the run was killed"})
+    if killed:
+        places = [Path(request.place.scratch), local_path(request.place.store)]
+        sweep([request.workspace / "runs" / run_id for run_id in killed], filter(None, places))
 
 
 def _follow(
@@ -167,7 +173,7 @@ def _is_complete(pipeline: str, steps: list[StepRow]) -> bool:
     if plan is None:
         return False
     if pipeline == "retrain" and not plan.outputs.get("due"):
-        return set(done) == {"plan_run"}
+        return set(done) == {"plan_run", "decide_training"}
     return ("hand_off_frames" if pipeline == "curate" else "promote_model") in done
 
 

@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import asdict
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from driveflow.canonical import Json
 from driveflow.errors import InvalidInputError
@@ -15,7 +15,7 @@ def read_section(kind: "type[Section]", value: Json) -> Section:
     from pydantic import ValidationError
 
     try:
-        section: Section = _adapter(kind).validate_python(value)
+        section: Section = _adapter(cast("Any", kind)).validate_python(value)
     except ValidationError as error:
         raise InvalidInputError(f"The settings are no {kind.__name__}: {error}") from error
     return section
