@@ -13,6 +13,7 @@ from pathlib import Path
 from driveflow.canonical import Json
 from pipelines.forked_step import warm_up
 from pipelines.local_shim import StepProcesses, install
+from pipelines.sweep import WORKING_FOLDER
 
 
 def main() -> int:
@@ -22,7 +23,7 @@ def main() -> int:
     def emit(event: dict[str, Json]) -> None:
         os.write(events, (json.dumps(event) + "\n").encode())
 
-    scratch = folder / "tmp"
+    scratch = folder / WORKING_FOLDER
     scratch.mkdir(parents=True, exist_ok=True)
     os.environ["TMPDIR"] = str(scratch)
     try:

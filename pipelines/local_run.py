@@ -96,12 +96,10 @@ def _prepare(request: RunRequest, folder: Path) -> None:
 
 def _close_abandoned(ledger: Ledger, request: RunRequest) -> None:
     """Say of runs whose processes are gone that they failed: the lock is ours, so nobody else runs here."""
-    killed = [run.run_id for run in ledger.runs(limit=20) if run.state == "RUNNING" and run.profile == "local"]
-    for run_id in killed:
-        ledger.finish_run(run_id, "FAILED", {"error": "the run was killed"})
-    if killed:
-        places = [Path(request.place.scratch), local_path(request.place.store)]
-        sweep([request.workspace / "runs" / run_id for run_id in killed], filter(None, places))
+    for run in ledger.runs(limit=20):
+        if run.state == "RUNNING" and run.params.get("folder") == str(request.workspace / "runs" / run.run_id):
+            ledger.finish_run(run.run_id, "FAILED", {"error": "the run was killed"})
+    sweep(request.workspace, filter(None, (Path(request.place.scratch), local_path(request.place.store))))
 
 
 def _follow(

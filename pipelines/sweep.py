@@ -1,4 +1,4 @@
-"""Remove what a killed run left behind: files half written and working folders."""
+"""Remove what killed runs left behind: files half written and working folders."""
 
 import os
 import shutil
@@ -7,19 +7,25 @@ from pathlib import Path
 
 from driveflow.storage.local import TEMPORARY_PREFIX
 
+WORKING_FOLDER = "tmp"
+"""Of a run, in its folder: there while it runs, so that whoever holds the workspace's lock knows a killed run by it."""
 
-def sweep(run_folders: Iterable[Path], stores: Iterable[Path]) -> None:
-    """Remove the working folders of runs that are over, and the half-written files in `stores` whose writers are gone.
+
+def sweep(workspace: Path, stores: Iterable[Path]) -> None:
+    """Remove the working folders of killed runs and the half-written files in `stores`; call with the lock held.
 
     A file that a living process of this machine is writing stays: its name begins with its writer's process id.
     """
-    for folder in run_folders:
-        shutil.rmtree(folder / "tmp", ignore_errors=True)
+    left = list(workspace.glob(f"runs/*/{WORKING_FOLDER}"))
+    if not left:
+        return
     for store in stores:
         for home, _, names in os.walk(store):
             for name in names:
                 if name.startswith(TEMPORARY_PREFIX) and not _lives(name):
                     Path(home, name).unlink(missing_ok=True)
+    for folder in left:  # last, so that a sweep that is killed itself is done again
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _lives(name: str) -> bool:
