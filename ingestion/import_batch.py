@@ -24,7 +24,7 @@ from ingestion.metadata import Metadata, read_metadata
 from ingestion.sort_files import SortedFiles, sort_files
 from ingestion.take_boxes import TakenBoxes, take_boxes
 from ingestion.take_frames import TakenFrames, take_frames
-from ingestion.taxonomy import map_classes
+from ingestion.taxonomy import ClassMap, check_annotated, map_classes
 
 _METADATA = "metadata.csv"
 _REPORT_EVERY = 50
@@ -81,6 +81,7 @@ class _Read:
     files: BatchFiles
     labels: LabelSet
     metadata: Metadata
+    classes: ClassMap
     ordered: SortedFiles
     note: str
 
@@ -113,18 +114,19 @@ def import_batch(request: BatchRequest, progress: Progress = silent) -> Imported
 
 
 def _read(request: BatchRequest) -> _Read:
+    check_annotated(request.section, request.taxonomy)
     files = open_files(request.objects)
     labels, note = _read_labels(files, request.section)
     metadata, place = _read_metadata(files, request.section)
-    return _Read(files, labels, metadata, sort_files(files, labels.files, place), note)
+    classes = map_classes(request.taxonomy, _box_counts(labels))
+    return _Read(files, labels, metadata, classes, sort_files(files, labels.files, place), note)
 
 
 def _assemble(
     request: BatchRequest, read: _Read, kept: Sequence[Looked], refused: Sequence[Refusal], packed: pa.Table
 ) -> ImportedBatch:
     frames = take_frames(kept, read.labels, read.metadata, request.section)
-    classes = map_classes(request.taxonomy, _box_counts(read.labels))
-    boxes = take_boxes(read.labels, _pictures(kept), classes, request.section)
+    boxes = take_boxes(read.labels, _pictures(kept), read.classes, request.section)
     tables = _tables(frames, boxes, request.taxonomy)
     problems = [*read.labels.problems, *read.metadata.problems, *boxes.problems]
     conflicts = pa.Table.from_pylist([*frames.conflicts, *boxes.conflicts], schema=columns.CONFLICTS)

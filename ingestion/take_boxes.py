@@ -7,7 +7,6 @@ import polars as pl
 
 from driveflow import tables as columns
 from driveflow.canonical import canonical_json
-from driveflow.errors import UsageError
 from driveflow.flow.sections import BatchSection
 from driveflow.formats.label_set import LabelProblem, LabelSet
 from ingestion.identity import with_box_ids
@@ -91,10 +90,6 @@ def _believed(speakers: pl.DataFrame, boxes: pl.DataFrame, inside: pl.DataFrame)
 
 def _annotated(labels: LabelSet, speakers: pl.DataFrame, classes: ClassMap, section: BatchSection) -> pl.DataFrame:
     """Return frame_id, class_name, turn and by for every class that somebody looked for."""
-    unknown = [name for name in section.annotated_classes if name not in classes.classes]
-    if unknown:
-        known = ", ".join(classes.classes)
-        raise UsageError(f"Batch {section.name!r}: annotated_classes names {unknown[0]!r}; the taxonomy has {known}.")
     stated = sorted(section.annotated_classes)
     lists = [stated or sorted(classes.annotated(names)) for names in labels.class_lists]
     schema = [("class_list", pl.Int32()), ("class_name", pl.List(pl.String))]

@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from driveflow.errors import UnmappedClassError
-from driveflow.flow.sections import TaxonomySection
+from driveflow.errors import UnmappedClassError, UsageError
+from driveflow.flow.sections import BatchSection, TaxonomySection
 
 _SHOWN = 50
 
@@ -46,6 +46,14 @@ def map_classes(taxonomy: TaxonomySection, box_counts: Mapping[str, int]) -> Cla
     if unmapped:
         raise UnmappedClassError(_describe(unmapped, taxonomy))
     return ClassMap(taxonomy.classes, outcomes, frozenset(ignored))
+
+
+def check_annotated(section: BatchSection, taxonomy: TaxonomySection) -> None:
+    """Refuse classes that a batch states as looked for and the taxonomy does not have."""
+    unknown = [name for name in section.annotated_classes if name not in taxonomy.classes]
+    if unknown:
+        known = ", ".join(taxonomy.classes)
+        raise UsageError(f"Batch {section.name!r}: annotated_classes names {unknown[0]!r}; the taxonomy has {known}.")
 
 
 def _rules(taxonomy: TaxonomySection) -> dict[str, str]:

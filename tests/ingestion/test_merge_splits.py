@@ -35,7 +35,7 @@ def _place(*batches, holdout=None, fixed=None, splits=ALL_TRAIN):
 
 
 @given(_arrivals, _rules)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_a_new_batch_moves_no_old_frame_unless_hold_out_is_stated(arrivals, rules):
     before, after = place_frames(arrivals[:-1], rules), place_frames(arrivals, rules)
 
@@ -47,7 +47,7 @@ def test_a_new_batch_moves_no_old_frame_unless_hold_out_is_stated(arrivals, rule
 
 
 @given(_arrivals, _rules)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_a_drive_group_lies_in_one_split_and_every_frame_is_placed_or_left_out(arrivals, rules):
     placement = place_frames(arrivals, rules)
 
@@ -61,7 +61,7 @@ def test_a_drive_group_lies_in_one_split_and_every_frame_is_placed_or_left_out(a
 
 
 @given(_arrivals, _rules, st.integers(0, 4))
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_a_batch_that_comes_twice_changes_nothing(arrivals, rules, which):
     once = place_frames(arrivals, rules)
     twice = place_frames([*arrivals, arrivals[which % len(arrivals)]], rules)
@@ -70,7 +70,7 @@ def test_a_batch_that_comes_twice_changes_nothing(arrivals, rules, which):
 
 
 @given(_arrivals)
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_no_frame_in_the_hold_out_shares_a_drive_of_its_batch_with_a_frame_in_training(arrivals):
     rules = SplitRules(HoldoutSection(fraction=0.4), SplitSection(val_fraction=0.0))
     placement = place_frames(arrivals, rules)
