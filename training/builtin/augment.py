@@ -81,7 +81,7 @@ def move(scene: Scene, matrix: npt.NDArray[np.float32]) -> Scene:
     factors, shifts = np.diag(matrix[:, :2]), matrix[:, 2]
     moved = scene.boxes * np.tile(factors, 2) + np.tile(shifts, 2)
     cut = np.clip(moved, 0.0, np.array([width, height, width, height], dtype=np.float32))
-    shown = _areas(cut) >= _LEAST_VISIBLE * _areas(moved)
+    shown = _areas(cut) >= _LEAST_VISIBLE * _areas(moved) - 1e-3  # rounding must not decide
     large = (cut[:, 2:] - cut[:, :2]).min(axis=1, initial=math.inf) >= _LEAST_SIDE_PX
     numbers = np.where(shown & large, scene.numbers, IGNORED)
     in_view = _areas(cut) > 0
