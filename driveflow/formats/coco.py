@@ -143,51 +143,37 @@ class _CocoFile:
         return bool(self.document.categories)
 
     def _read_annotations(self, annotations: Sequence[CocoAnnotation]) -> None:
-        ids = Counter(_own_id(annotation) for annotation in annotations)
-        rows: list[tuple[object, ...]] = []
+        own_ids = [_own_id(annotation) for annotation in annotations]
+        times = Counter(own_ids)
         corners = _corners(annotations)
         good = np.isfinite(corners).all(axis=1) & (corners[:, 2] > corners[:, 0]) & (corners[:, 3] > corners[:, 1])
-        for annotation, box, usable in zip(annotations, corners.tolist(), good.tolist(), strict=True):
-            picture = self._picture_of(annotation)
-            if not picture or not self._has_class(annotation, picture) or not self._has_box(annotation, usable=usable):
+        rows: list[tuple[object, ...]] = []
+        for annotation, own, box, usable in zip(annotations, own_ids, corners.tolist(), good.tolist(), strict=True):
+            image, category = key_text(annotation.image_id), key_text(annotation.category_id)
+            picture = self.pictures.get(image, "")
+            if not picture:
+                self.lost_boxes[image] += 1
+                continue
+            self.had[picture] += 1
+            name = self.names.get(category, "") or self._report_class(annotation, picture)
+            if not name or not self._has_box(annotation, usable=usable):
                 continue
             self.kept[picture] += 1
-            own_id = _own_id(annotation)
-            rows.append(
-                (
-                    picture,
-                    self.path,
-                    self.listings[key_text(annotation.image_id)],
-                    None,
-                    own_id[1] if ids[own_id] == 1 else "",
-                    self.names[key_text(annotation.category_id)],
-                    *box,
-                    False,
-                    bool(annotation.iscrowd or annotation.ignore),
-                    _attributes(annotation),
-                )
-            )
+            ignore = bool(annotation.iscrowd or annotation.ignore)
+            own_id = own[1] if times[own] == 1 else ""
+            known = (picture, self.path, self.listings[image], None, own_id, name)
+            rows.append((*known, *box, False, ignore, _attributes(annotation)))
         columns = list(zip(*rows, strict=True)) or [()] * len(LABEL_BOXES)
         arrays = [pa.array(column, kind.type) for column, kind in zip(columns, LABEL_BOXES, strict=True)]
         self.builder.add_boxes(pa.table(arrays, schema=LABEL_BOXES))
 
-    def _picture_of(self, annotation: CocoAnnotation) -> str:
-        key = key_text(annotation.image_id)
-        picture = self.pictures.get(key, "")
-        if picture:
-            self.had[picture] += 1
-        else:
-            self.lost_boxes[key] += 1
-        return picture
-
-    def _has_class(self, annotation: CocoAnnotation, picture: str) -> bool:
-        if key_text(annotation.category_id) in self.names:
-            return True
+    def _report_class(self, annotation: CocoAnnotation, picture: str) -> str:
+        """Report a category that the file does not list, and return no name for it."""
         known = f"this file lists {len(self.names)} categories (ids {', '.join(list(self.names)[:5])} ...)"
         detail = f"annotation {key_text(annotation.id)}: category id {key_text(annotation.category_id)}, but {known}"
         self._problem("label_class_out_of_range", detail, 1)
         self.broken.setdefault(picture, f"{self.path}: {detail}")
-        return False
+        return ""
 
     def _has_box(self, annotation: CocoAnnotation, *, usable: bool) -> bool:
         if not usable:
@@ -213,7 +199,7 @@ class _CocoFile:
                 drive=str(image.drive or videos.get(video, video)),
                 sequence=self.path if numbered else "",
                 camera=str(image.camera or ""),
-                captured_ns=image.captured_ns if isinstance(image.captured_ns, int) else None,
+                captured_ns=_nanoseconds(image.captured_ns),
                 source_split=split_of_folders(picture) or split_of_file_name(self.path),
                 attributes=_image_attributes(image),
                 broken=self.broken.get(picture, ""),
@@ -238,12 +224,18 @@ def _pixels(value: float | None) -> int | None:
     return int(value) if value is not None and 0 < value < 2**31 else None
 
 
+def _nanoseconds(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
+
+
 def _image_attributes(image: CocoImage) -> Mapping[str, Json]:
     value = plain_json(image.attributes)
     return value if isinstance(value, dict) else {}
 
 
 def _attributes(annotation: CocoAnnotation) -> str:
+    if not (annotation.attributes or annotation.iscrowd) and annotation.track_id is annotation.score is None:
+        return "{}"
     found: dict[str, Json] = {}
     value = plain_json(annotation.attributes)
     if isinstance(value, dict):

@@ -86,6 +86,8 @@ class DecodedCoco:
 
 def key_text(key: Key) -> str:
     """Return an id as text: 7, 7.0 and "7" are one id, as files of one data set mix them."""
+    if type(key) is int:  # nearly always, a million times a file
+        return str(key)
     if isinstance(key, float) and key.is_integer():
         return str(int(key))
     return "" if key is None else str(key).strip()

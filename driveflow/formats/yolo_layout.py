@@ -45,7 +45,7 @@ def settings_of(files: LabelFiles, path: str) -> Mapping[str, Any] | None:
         return None
     try:
         settings = yaml.safe_load(data)
-    except (yaml.YAMLError, ValueError):
+    except (yaml.YAMLError, ValueError, RecursionError):
         return None
     named = isinstance(settings, dict) and isinstance(settings.get("names"), list | dict | str)
     return settings if named and any(key in settings for key in (*_SPLIT_KEYS, "nc", "path")) else None
@@ -95,15 +95,22 @@ def _from_yaml(files: LabelFiles, index: PathIndex, path: str, settings: Mapping
 
 def _yaml_names(files: LabelFiles, index: PathIndex, found: YoloSet, names: Any) -> dict[int, str]:  # noqa: ANN401 YAML
     if isinstance(names, dict):
-        return {int(key): str(name) for key, name in names.items() if str(key).strip().isdigit()}
+        swapped = all(isinstance(name, int) and not isinstance(key, int) for key, name in names.items())
+        pairs = ((name, key) if swapped else (key, name) for key, name in names.items())
+        return {int(key): _text(name) for key, name in pairs if str(key).strip().isdigit()}
     if isinstance(names, list):
-        return {number: str(name) for number, name in enumerate(names)}
+        return {number: _text(name) for number, name in enumerate(names)}
     matches = index.find([folder_of(found.names.file)], plain_path(str(names)))
     if len(matches) != 1:
         found.notes.append(f"{found.names.file}: names: {names!r} leads to no file of this batch.")
         return {}
     found.files.add(matches[0])
     return _names_in(files, matches[0])
+
+
+def _text(name: object) -> str:
+    """Return a class name as text that UTF-8 can hold."""
+    return str(name).encode("utf-8", "backslashreplace").decode()
 
 
 def _keypoint_values(settings: Mapping[str, Any]) -> int:

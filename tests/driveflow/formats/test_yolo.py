@@ -96,7 +96,9 @@ def test_a_file_of_broken_lines_only_is_no_negative():
     assert looked_for(labels) == {}
 
 
-@pytest.mark.parametrize("names", ["[car, truck]", "{1: truck, 0: car}", '{"0": car, "1": truck}', "\n- car\n- truck"])
+@pytest.mark.parametrize(
+    "names", ["[car, truck]", "{1: truck, 0: car}", "{car: 0, truck: 1}", '{"0": car, "1": truck}', "\n- car\n- truck"]
+)
 def test_names_may_be_a_list_or_numbers_in_any_order(names):
     labels = _read({"data.yaml": f"names: {names}\ntrain: images", "labels/a.txt": "1 .5 .5 .5 .5"}, "images/a.jpg")
 
