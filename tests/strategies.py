@@ -25,7 +25,8 @@ def snapshot_tables(draw: st.DrawFn, min_frames: int = 0, max_frames: int = 8) -
         drive = f"drive-{draw(st.integers(0, 3))}"
         annotated = draw(st.lists(st.sampled_from(CLASSES), unique=True).map(sorted))
         frames.append(frame_row(frame_id, drive_group=drive, annotated_classes=annotated))
-        sources.append(source_row(frame_id, path=f"{number}.jpg", drive=drive, captured_ns=draw(st.none() | st.integers(0, 2**40))))
+        captured_ns = draw(st.none() | st.integers(0, 2**40))
+        sources.append(source_row(frame_id, path=f"{number}.jpg", drive=drive, captured_ns=captured_ns))
         for index, name in enumerate(draw(st.lists(st.sampled_from(annotated), max_size=3)) if annotated else []):
             boxes.append(box_row(frame_id, f"{number}-{index}", name))
     return SnapshotTables(

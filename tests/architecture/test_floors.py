@@ -55,7 +55,8 @@ def test_an_init_file_is_one_sentence(package):
 @pytest.mark.parametrize("folder", ["components", "pipelines"])
 def test_no_step_module_postpones_annotations(folder):
     """KFP reads them as types; as text they break the component."""
-    late = [path.name for path in (ROOT / folder).glob("*.py") if "from __future__ import annotations" in path.read_text()]
+    postponing = "from __future__ import annotations"
+    late = [path.name for path in (ROOT / folder).glob("*.py") if postponing in path.read_text(encoding="utf-8")]
 
     assert late == []
 

@@ -31,7 +31,5 @@ def test_a_file_stays_under_300_lines_and_a_function_under_40(path):
 
 def _body_lines(node):
     """Count the lines of code; a docstring and a signature with one parameter a line are no code."""
-    body = node.body
-    if isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and isinstance(body[0].value.value, str):
-        body = body[1:]
+    body = node.body[1:] if ast.get_docstring(node) is not None else node.body
     return 0 if not body else body[-1].end_lineno - body[0].lineno + 1

@@ -55,13 +55,17 @@ def test_what_is_written_reads_back_equal(tables_, tmp_path_factory):
 def test_writing_twice_changes_nothing(tmp_path, small_tables):
     store = tmp_path.as_uri()
     first = write_snapshot(store, small_tables, Beside(), {"step": "test"})
-    before = {found.path: found.version for found in list_objects(join(store, "snapshots")) if "made_by" not in found.path}
+    before = _identity_files(store)
 
     second = write_snapshot(store, small_tables, Beside(), {"step": "test"})
 
-    after = {found.path: found.version for found in list_objects(join(store, "snapshots")) if "made_by" not in found.path}
     assert second.uri == first.uri
-    assert after == before
+    assert _identity_files(store) == before
+
+
+def _identity_files(store):
+    found = list_objects(join(store, "snapshots"))
+    return {item.path: item.version for item in found if "made_by" not in item.path}
 
 
 def test_a_part_that_was_deleted_is_made_again(tmp_path, small_tables):

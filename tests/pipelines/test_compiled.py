@@ -32,9 +32,7 @@ def profiles(tmp_path_factory) -> dict:
     return {name: load_profile(name, folder) for name in ("local", "kfp")}
 
 
-@pytest.fixture(
-    scope="module", params=[(p, q) for p in PIPELINES for q in ("local", "kfp")], ids=lambda pair: "-".join(pair)
-)
+@pytest.fixture(scope="module", params=[(p, q) for p in PIPELINES for q in ("local", "kfp")], ids="-".join)
 def compiled(request, profiles) -> tuple[str, str, list]:
     pipeline, profile = request.param
     text = compile_pipeline(load_flow_text(FLOW, "flow"), pipeline, profiles[profile])
@@ -144,5 +142,5 @@ def test_the_same_flow_compiles_to_the_same_text(profiles):
 
 
 def test_an_unknown_pipeline_is_named_with_those_there_are(profiles):
-    with pytest.raises(ValueError, match="No pipeline is called 'fly'. Known: curate, retrain, flow"):
+    with pytest.raises(ValueError, match=r"No pipeline is called 'fly'\. Known: curate, retrain, flow"):
         compile_pipeline(load_flow_text(FLOW, "flow"), "fly", profiles["local"])

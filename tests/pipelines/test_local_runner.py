@@ -110,7 +110,11 @@ def test_no_step_outlives_whoever_started_the_run(tmp_path, sign):
 
 
 def test_a_second_run_in_a_workspace_is_told_who_holds_it(tmp_path):
-    with locked(tmp_path), pytest.raises(Exception, match="Another run uses the workspace"), locked(tmp_path, wait_s=0.1):
+    with (
+        locked(tmp_path),
+        pytest.raises(Exception, match="Another run uses the workspace"),
+        locked(tmp_path, wait_s=0.1),
+    ):
         pass
 
 
