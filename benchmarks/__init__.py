@@ -1,0 +1,1 @@
+"""Our figures beside the peers', measured in one run."""

@@ -1,0 +1,14 @@
+"""Run every benchmark: `make bench`."""
+
+from benchmarks import bench_evaluation, bench_neighbours, bench_signals
+
+
+def main() -> None:
+    """Print each benchmark's table."""
+    for benchmark in (bench_signals, bench_neighbours, bench_evaluation):
+        benchmark.main()
+        print()
+
+
+if __name__ == "__main__":
+    main()
