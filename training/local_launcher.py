@@ -20,7 +20,7 @@ _LOG_BYTES: Final = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaunchPlan:
-    """What to run: `command` once for each worker, in `folder`, where the logs go too (`worker-<rank>.log`).
+    """What to run: `command` once for each worker, in `folder`; each has a log `worker-<rank>.log` in `logs`.
 
     The whole must end within `max_seconds`, starts over included. Once worker 0 is done the others have `grace_s`
     seconds to end by themselves.
@@ -31,13 +31,14 @@ class LaunchPlan:
     workers: int
     workers_per_node: int
     folder: Path
+    logs: Path
     max_seconds: float
     restarts: int = 3
     grace_s: float = 60.0
 
     def log(self, rank: int) -> Path:
         """Return where worker `rank` writes."""
-        return self.folder / f"worker-{rank}.log"
+        return self.logs / f"worker-{rank}.log"
 
 
 @dataclass(frozen=True, slots=True)

@@ -153,7 +153,8 @@ def _run(job: TrainingJob, home: str, work: Path, progress: Progress) -> int:
         environment={**_environment(), **trainer_environment(folders, job.settings)},
         workers=job.settings.nodes * job.settings.workers_per_node,
         workers_per_node=job.settings.workers_per_node,
-        folder=logs,
+        folder=Path.cwd(),
+        logs=logs,
         max_seconds=job.settings.max_seconds,
     )
 

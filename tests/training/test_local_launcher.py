@@ -22,7 +22,9 @@ def _plan(folder, body, **changes):
         f"import os, sys, time\nfrom pathlib import Path\nrank = int(os.environ['RANK'])\n{textwrap.dedent(body)}"
     )
     settings = {"workers": 2, "workers_per_node": 2, "max_seconds": 30, "grace_s": 0.3} | changes
-    return LaunchPlan(command=(sys.executable, str(script)), environment=dict(os.environ), folder=folder, **settings)
+    return LaunchPlan(
+        command=(sys.executable, str(script)), environment=dict(os.environ), folder=folder, logs=folder, **settings
+    )
 
 
 def _alive(pid):
@@ -88,7 +90,13 @@ def test_exit_code_two_is_not_tried_again(tmp_path):
 
 def test_a_command_that_is_not_there_is_told_at_once(tmp_path):
     plan = LaunchPlan(
-        command=("no-such-trainer",), environment={}, workers=1, workers_per_node=1, folder=tmp_path, max_seconds=5
+        command=("no-such-trainer",),
+        environment={},
+        workers=1,
+        workers_per_node=1,
+        folder=tmp_path,
+        logs=tmp_path,
+        max_seconds=5,
     )
 
     with pytest.raises(InvalidInputError, match="'no-such-trainer' cannot be started"):
@@ -125,8 +133,11 @@ def test_no_worker_outlives_a_launcher_that_is_killed(tmp_path):
         from pathlib import Path
         from driveflow.keeper import kept
         from training.local_launcher import LaunchPlan, launch
-        launch(LaunchPlan(command=tuple(kept([sys.executable, "worker.py"])), environment=dict(os.environ), workers=2,
-               workers_per_node=2, folder=Path({str(tmp_path)!r}), max_seconds=60), lambda: None)
+        folder = Path({str(tmp_path)!r})
+        command = tuple(kept([sys.executable, "worker.py"]))
+        plan = LaunchPlan(command=command, environment=dict(os.environ), workers=2, workers_per_node=2, folder=folder,
+                          logs=folder, max_seconds=60)
+        launch(plan, lambda: None)
         """
     )
     process = subprocess.Popen([sys.executable, "-c", launcher], env={**os.environ, "PYTHONPATH": str(ROOT)})

@@ -48,12 +48,12 @@ def _move(parameter: Tensor, direction: Tensor, rate: float) -> None:
 def _orthogonal(rows: Tensor) -> Tensor:
     """Return roughly the nearest matrix with orthogonal rows (or columns), by Newton-Schulz steps."""
     tall = rows.shape[0] > rows.shape[1]
-    values = rows.T if tall else rows
+    values: Tensor = rows.T if tall else rows
     values = values / (torch.linalg.vector_norm(values) + 1e-7)
     one, three, five = _NEWTON_SCHULZ
     for _ in range(5):
-        square = torch.matmul(values, values.T)
-        values = one * values + torch.matmul(three * square + five * torch.matmul(square, square), values)
+        square = torch.mm(values, values.T)
+        values = torch.addmm(values, torch.addmm(square, square, square, beta=three, alpha=five), values, beta=one)
     return values.T if tall else values
 
 
@@ -67,7 +67,7 @@ class Optimizer:
         others = [value for name, value in named.items() if name not in matrices]
         self._parts: list[torch.optim.Optimizer] = [
             Muon([named[name] for name in sorted(matrices)], rate * _MUON_FACTOR),
-            torch.optim.AdamW(others, rate, weight_decay=0.0),
+            torch.optim.AdamW(others, rate, weight_decay=0.0, fused=True),
         ]
         self._named = named
         self._matrices = {id(named[name]) for name in matrices}
@@ -83,8 +83,7 @@ class Optimizer:
             part.zero_grad(set_to_none=False)
         kept = min(_AVERAGE, (number + 1) / (number + 10))
         with torch.no_grad():
-            for name, value in self._named.items():
-                self.average[name].lerp_(value, 1 - kept)
+            torch._foreach_lerp_(list(self.average.values()), list(self._named.values()), 1 - kept)
 
     def rate(self, number: int) -> float:
         """Return the learning rate of step `number`."""
