@@ -16,10 +16,12 @@ class Artifact(Protocol):
 
 def run(spec: StepSpec, work: Work, call: StepCall, artifacts: Mapping[str, Artifact]) -> Mapping[str, Value]:
     """Run a step, write what people look at into the KFP `artifacts` by page name, and return its outputs."""
-    result = run_step(spec, work, call)
-    for name, artifact in artifacts.items():
-        _deliver(result, name, artifact)
-    return result.outputs
+
+    def deliver(result: StepResult) -> None:
+        for name, artifact in artifacts.items():
+            _deliver(result, name, artifact)
+
+    return run_step(spec, work, call, deliver).outputs
 
 
 def _deliver(result: StepResult, name: str, artifact: Artifact) -> None:

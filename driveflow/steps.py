@@ -95,6 +95,7 @@ class StepProgress:
 
 
 Work: TypeAlias = Callable[[StepContext, Mapping[str, Value]], StepResult]
+Deliver: TypeAlias = Callable[[StepResult], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +107,11 @@ class StepCall:
     run_id: str
 
 
-def run_step(spec: StepSpec, work: Work, call: StepCall) -> StepResult:
-    """Return the result of `work`, or an earlier one of the same inputs, settings and code that still stands."""
+def run_step(spec: StepSpec, work: Work, call: StepCall, deliver: Deliver | None = None) -> StepResult:
+    """Return the result of `work`, or an earlier one of the same inputs, settings and code that still stands.
+
+    The step has succeeded once `deliver` has written the result to where the runner and people look for it.
+    """
     die_with_runner()
     attempt = _Attempt(spec.name, os.environ.get(RUN_VARIABLE, call.run_id), datetime.now(UTC), time.monotonic())
     try:
@@ -118,6 +122,8 @@ def run_step(spec: StepSpec, work: Work, call: StepCall) -> StepResult:
             ledger.begin_step(attempt.run_id, spec.name)
         context = StepContext(place, attempt.run_id, ledger, _decode(call.settings), StepProgress())
         done = _result(spec, work, call, context)
+        if deliver is not None:
+            deliver(done.result)
         _finish(ledger, spec, attempt, done)
     except (DriveflowError, OSError) as error:
         raise _failed(attempt, error) from error
@@ -203,7 +209,7 @@ def _decode(settings: str) -> Mapping[str, Json]:
 
 def _failed(attempt: _Attempt, error: Exception) -> DriveflowError:
     """Record the failure where that is possible, print the line the runner reads, and return the error to raise."""
-    told = error if isinstance(error, DriveflowError) else _tell(error)
+    told = told_error(error)
     _record_failure(attempt, told)
     line = {"step": attempt.step, "kind": type(told).__name__, "exit_code": told.exit_code, "message": str(told)}
     sys.stderr.write(FAILURE_MARK + json.dumps(line) + "\n")
@@ -211,7 +217,10 @@ def _failed(attempt: _Attempt, error: Exception) -> DriveflowError:
     return told
 
 
-def _tell(error: Exception) -> DriveflowError:
+def told_error(error: Exception) -> DriveflowError:
+    """Return `error` in words for a person."""
+    if isinstance(error, DriveflowError):
+        return error
     if isinstance(error, OSError) and error.errno in _FULL:
         where = f" while writing {error.filename}" if error.filename else ""
         return StorageFullError(f"No space is left{where}. Free some, or choose another place with --workspace.")

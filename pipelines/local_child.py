@@ -24,9 +24,9 @@ def main() -> int:
         os.write(events, (json.dumps(event) + "\n").encode())
 
     scratch = folder / WORKING_FOLDER
-    scratch.mkdir(parents=True, exist_ok=True)
     os.environ["TMPDIR"] = str(scratch)
     try:
+        scratch.mkdir(parents=True, exist_ok=True)
         _run(folder, StepProcesses(folder / "logs", emit, lock))
     except KeyboardInterrupt:
         emit({"event": "finished", "state": "CANCELLED", "error": "stopped"})

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from driveflow.canonical import Json
-from driveflow.errors import DriveflowError
+from driveflow.errors import DriveflowError, LedgerError
 from driveflow.ledger.ledger import Ledger, open_ledger
 from driveflow.ledger.rows import RunRow, State, StepRow
 from driveflow.place import PLACE_VARIABLE, Place
 from driveflow.processes import spawn, stop_group
-from driveflow.steps import RUN_VARIABLE
+from driveflow.steps import RUN_VARIABLE, told_error
 from driveflow.storage.objects import local_path
 from pipelines.sweep import sweep
 from pipelines.workspace import locked, new_run_id
@@ -83,9 +82,9 @@ def run_locally(request: RunRequest, on_event: OnEvent) -> RunOutcome:
             )
         )
         last, failure = _follow(request, folder, lock, on_event)
-        _keep_pages(folder)
-        state = _settle(ledger, run_id, last, failure)
-        return RunOutcome(run_id, state, folder, tuple(ledger.steps(run_id)), failure)
+        last = _keep_pages(folder, last)
+        state, steps = _settle(ledger, (run_id, request.pipeline), last, failure)
+        return RunOutcome(run_id, state, folder, steps, failure)
 
 
 def _prepare(request: RunRequest, folder: Path) -> None:
@@ -141,28 +140,49 @@ def _start(request: RunRequest, folder: Path, descriptors: tuple[int, int]) -> "
         return spawn(argv, env=env, stdout=log, pass_fds=descriptors)
 
 
-def _keep_pages(folder: Path) -> None:
-    """Copy the HTML that steps made to where a person finds it, under names a browser knows."""
+def _keep_pages(folder: Path, last: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Put the HTML that steps made where a person finds it; return the run's last event, a failure where that fails."""
     pages = folder / "pages"
-    pages.mkdir(exist_ok=True)
-    for name in ("gallery", "report"):
-        for path in (folder / "artifacts").glob(f"**/{name}"):
-            if path.is_file() and path.stat().st_size:
-                shutil.copyfile(path, pages / f"{path.parent.name.replace('-', '_')}.{name}.html")
+    try:
+        pages.mkdir(exist_ok=True)
+        for name in ("gallery", "report"):
+            for path in (folder / "artifacts").glob(f"**/{name}"):
+                if path.is_file() and path.stat().st_size:
+                    _put(path, pages / f"{path.parent.name.replace('-', '_')}.{name}.html")
+    except OSError as error:
+        return {**last, "state": "FAILED", "error": str(told_error(error))}
+    return last
 
 
-def _settle(ledger: Ledger, run_id: str, last: Mapping[str, Any], failure: dict[str, Any]) -> State:
-    """Decide the run's state from the steps' own records, never from the runner's word alone, and note it."""
+def _put(path: Path, page: Path) -> None:
+    try:
+        page.hardlink_to(path)
+    except OSError:  # a file system without links
+        shutil.copyfile(path, page)
+
+
+def _settle(
+    ledger: Ledger, run: tuple[str, str], last: Mapping[str, Any], failure: dict[str, Any]
+) -> tuple[State, tuple[StepRow, ...]]:
+    """Decide the state of `run` (id, pipeline) from its steps' own records, never from the runner's word, and note it.
+
+    A ledger that cannot be used any more is a failed run, of which the first error is the one to tell.
+    """
     state: State = last["state"]
-    steps = ledger.steps(run_id)
-    if state == "SUCCEEDED" and not _is_complete(ledger.run(run_id).pipeline, steps):
-        state = "FAILED"
-        failure.setdefault("message", "the runner ended, but not every step recorded its result")
-    if state == "FAILED" and not failure:
-        failure["message"] = _cause(steps, str(last["error"]))
-    detail: dict[str, Json] = {} if state == "SUCCEEDED" else {"error": str(failure.get("message", last["error"]))}
-    ledger.finish_run(run_id, state, detail)
-    return state
+    steps: list[StepRow] = []
+    try:
+        steps = ledger.steps(run[0])
+        if state == "SUCCEEDED" and not _is_complete(run[1], steps):
+            state = "FAILED"
+            failure.setdefault("message", "the runner ended, but not every step recorded its result")
+        if state == "FAILED" and not failure:
+            failure["message"] = _cause(steps, str(last["error"]))
+        error = {"error": str(failure.get("message", last["error"]))}
+        ledger.finish_run(run[0], state, {} if state == "SUCCEEDED" else error)
+    except LedgerError as broken:
+        state = "CANCELLED" if state == "CANCELLED" else "FAILED"
+        failure.setdefault("message", str(broken))
+    return state, tuple(steps)
 
 
 def _is_complete(pipeline: str, steps: list[StepRow]) -> bool:

@@ -37,7 +37,7 @@ class StepProcesses:
         self._emit = emit
         self._lock_fd = lock_fd
         self._live: set[subprocess.Popen[bytes] | ForkedStep] = set()
-        self._guard = threading.Lock()
+        self._guard = threading.RLock()  # the signal handler may interrupt its holder
         self._stopping = False
 
     def run(self, full_command: list[str], env_vars: Mapping[str, str] | None = None) -> int:
@@ -63,14 +63,14 @@ class StepProcesses:
     def _run(self, step: str, full_command: Sequence[str], env: dict[str, str]) -> int:
         env |= {"PYTHONUNBUFFERED": "1", RUNNER_VARIABLE: str(os.getpid())}
         self._logs.mkdir(parents=True, exist_ok=True)
-        with (self._logs / f"{step}.log").open("ab") as log:
+        with (self._logs / f"{step}.log").open("ab", buffering=0) as log:
             process = self._start(full_command, env)
             with self._guard:
                 self._live.add(process)
             for line in process.stdout or ():
                 if not self._is_event(step, line):
-                    log.write(line)
-                    log.flush()
+                    with contextlib.suppress(OSError):  # a full disk must not hide what the step says of it
+                        log.write(line)
             code = process.wait()
             with self._guard:
                 self._live.discard(process)

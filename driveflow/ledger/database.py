@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +22,7 @@ from driveflow.ledger.rows import timestamp
 
 _WRITES = "ledger_writes"
 _PAUSE_S = 0.02
+_LEAST_FREE_BYTES = 64 * 2**10  # what SQLite maps beside a database, and its first log
 
 
 class Row(Protocol):
@@ -182,9 +184,19 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
+def _is_full(url: URL, error: sqlite3.Error) -> bool:
+    """Tell whether `error` comes of a full disk; SQLite calls that an I/O error where it was about to map a file."""
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_IOERR:
+        return shutil.disk_usage(Path(str(url.database)).absolute().parent).free < _LEAST_FREE_BYTES
+    return code == sqlite3.SQLITE_FULL
+
+
 def _sentence(url: URL, error: SQLAlchemyError) -> str:
     cause = error.orig if isinstance(error, DBAPIError) and error.orig is not None else error
     said = " ".join(str(cause).split("\n")[0].split()) or type(cause).__name__
+    if isinstance(cause, sqlite3.Error) and _is_full(url, cause):
+        said = f"no space is left on its disk ({said})"
     if url.password:
         said = said.replace(str(url.password), "***")
     return f"The ledger {url.render_as_string(hide_password=True)} failed: {said}"
