@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileOption, Workspace, as_text, emit
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, as_text, emit
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -26,7 +26,7 @@ def data() -> None:
 def show(
     snapshot: Annotated[str, typer.Argument(help="Address or id of a snapshot.", show_default=False)],
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Say what a snapshot holds: frames, batches, drives, boxes, and what was decided to make it.
@@ -46,7 +46,7 @@ def explain(
     frame: Annotated[str, typer.Argument(help="Beginning of a frame id, or end of a file's path.", show_default=False)],
     snapshot: Annotated[str, typer.Option("--snapshot", "-s", help="Address or id of a snapshot.")],
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Tell a frame's story: where it was found, its labels, and every decision on the way to the snapshot.

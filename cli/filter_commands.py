@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Format, Output, ProfileOption, Workspace, emit
+from cli.output import DEFAULT_WORKSPACE, Format, Output, ProfileHere, Workspace, emit
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
@@ -25,7 +25,7 @@ def filter_() -> None:
 def verify(
     snapshot: Annotated[str, typer.Argument(help="Address or id of a filtered snapshot.", show_default=False)],
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Check again, from the stored signals, that every dropped frame has a kept twin within its limit.

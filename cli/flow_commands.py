@@ -16,7 +16,13 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite files that are there.")] = False,
     output: Output = "text",
 ) -> None:
-    """Write a commented flow file and two profiles into a folder."""
+    """Write a commented flow file and two profiles into a folder.
+
+    Example:
+      driveflow init city
+
+    Exit codes: 0 done, 1 a file is there already, 2 usage.
+    """
     from driveflow.flow.init import write_new_flow
 
     paths = [str(path) for path in write_new_flow(folder, force=force)]
@@ -28,7 +34,14 @@ def check(
     profile: ProfileOption = "local",
     output: Output = "text",
 ) -> None:
-    """Check a flow file and its profile, and print the plan with all defaults filled."""
+    """Check a flow file and its profile, and print the plan with all defaults filled.
+
+    Examples:
+      driveflow check flow.yaml
+      driveflow check flow.yaml --profile kfp
+
+    Exit codes: 0 both are good, 2 something in them is wrong, 3 not found.
+    """
     from dataclasses import asdict
 
     from driveflow.flow.document import parse_document

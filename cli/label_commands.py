@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileOption, Workspace, as_text, emit, place_from, say, table
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, as_text, emit, place_from, say, table
 
 if TYPE_CHECKING:
     from labeling.status import CampaignStatus
@@ -27,9 +27,7 @@ def label() -> None:
 
 
 @app.command("list")
-def list_all(
-    workspace: Workspace = DEFAULT_WORKSPACE, profile: ProfileOption = "local", output: Output = "text"
-) -> None:
+def list_all(workspace: Workspace = DEFAULT_WORKSPACE, profile: ProfileHere = "local", output: Output = "text") -> None:
     """List the campaigns, and how far each is.
 
     Example:
@@ -51,7 +49,7 @@ def show(
     campaign: CampaignName,
     box: Annotated[str, typer.Option("--box", help="Only the frames that this sent box belongs to.")] = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Show what a campaign asks for, frame by frame; or which frame a box id belongs to.
@@ -95,7 +93,7 @@ def show(
 def status(
     campaign: CampaignName,
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Say how far a campaign is: frames answered and not returned, and what could not be used.
@@ -119,7 +117,7 @@ def collect(
         Path, typer.Option("--from", help="A return file from the annotators.", show_default=False, dir_okay=False)
     ],
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Check a return file and put it with its campaign, where the next run finds it; twice is once.
@@ -151,7 +149,7 @@ def close(
     why: Annotated[str, typer.Option("--why", help="The reason, kept with the campaign.", show_default=False)],
     who: Annotated[str, typer.Option("--who", help="Your name; empty: the one you are logged in by.")] = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Say that nothing more is awaited of a campaign, so that its unanswered frames may be sent again.

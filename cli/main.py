@@ -1,6 +1,7 @@
 """The `driveflow` command: a table of subcommands that are imported late, and what an error looks like."""
 
 import errno
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +14,8 @@ from typer.main import get_command, get_group
 
 from driveflow.errors import DriveflowError
 from driveflow.release import release
+
+_EXAMPLES = re.compile(r"^(Examples?:)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,8 @@ COMMANDS: dict[str, LazyCommand] = {
     "models": LazyCommand("cli.models_commands:app", "List, show, promote, roll back and verify model versions."),
     "label": LazyCommand("cli.label_commands:app", "Look at labeling campaigns and collect what came back."),
     "runs": LazyCommand("cli.runs_commands:app", "List and show runs, and read the logs of their steps."),
-    "data": LazyCommand("cli.data_commands:app", "Look into batches and snapshots."),
-    "filter": LazyCommand("cli.filter_commands:app", "Explain and verify what the filters decided."),
+    "data": LazyCommand("cli.data_commands:app", "Look into snapshots, and ask why a frame is in or out."),
+    "filter": LazyCommand("cli.filter_commands:app", "Check what the filters decided."),
     "report": LazyCommand("cli.report_commands:app", "Find and print validation reports."),
 }
 
@@ -60,12 +63,22 @@ def load_command(lazy: LazyCommand, name: str) -> Any:  # noqa: ANN401 typer's c
     target = getattr(import_module(module), attribute)
     if isinstance(target, typer.Typer):
         target.rich_markup_mode = None
-        return get_group(target)
+        return _readable(get_group(target))
     if not callable(target) or isinstance(target, TyperCommand | TyperGroup):
         return target
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
     single.command(name, short_help=lazy.help)(target)
-    return get_command(single)
+    return _readable(get_command(single))
+
+
+def _readable(command: Any) -> Any:  # noqa: ANN401 typer's command class has no public name
+    """Return `command` with its examples a line each, and help lines of subcommands that are not cut short."""
+    text = command.help or ""
+    command.short_help = command.short_help or " ".join(text.partition("\n\n")[0].split())
+    command.help = _EXAMPLES.sub("\b\n\\1", text)  # a paragraph that begins with a backspace is printed as it is
+    for subcommand in getattr(command, "commands", {}).values():
+        _readable(subcommand)
+    return command
 
 
 def _print_version(wanted: bool) -> None:

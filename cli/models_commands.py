@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileOption, Workspace, as_text, emit, table
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, as_text, emit, table
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
@@ -35,7 +35,7 @@ def models() -> None:
 def list_versions(
     model: Annotated[str, typer.Argument(help="Name of a model; empty: all.", show_default=False)] = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """List the versions of a model, or of all.
@@ -58,7 +58,7 @@ def show(
     model: Model,
     version: Annotated[str, typer.Argument(help="A number or a digest; empty: the champion.")] = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Show a version: its bytes, what it was trained on and measured on, its report and its history.
@@ -81,7 +81,7 @@ def history(
     model: Model,
     at: Annotated[str, typer.Option("--at", help="Who was champion at this moment, e.g. 2026-01-31 (UTC).")] = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Tell everything that happened to a model, or who was champion at a moment.
@@ -112,7 +112,7 @@ def promote(  # noqa: PLR0913, PLR0917 one parameter an option
     why: Why,
     who: Who = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Make a candidate the champion; only with a PASS bound to its digest.
@@ -135,7 +135,7 @@ def rollback(  # noqa: PLR0913, PLR0917 one parameter an option
     to: Annotated[str, typer.Option("--to", help="A former champion; empty: the newest one under the present.")] = "",
     who: Who = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Make a former champion champion again.
@@ -158,7 +158,7 @@ def retire(  # noqa: PLR0913, PLR0917 one parameter an option
     why: Why,
     who: Who = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Put a candidate away; its bytes and history stay, and a champion is refused.
@@ -179,7 +179,7 @@ def verify(
     model: Model,
     version: Annotated[str, typer.Argument(help="A number or a digest; empty: all versions.")] = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Check every file of a version, or of all versions, against its digest.
@@ -209,7 +209,7 @@ def sweep(
     keep_days: Annotated[int, typer.Option("--keep-days", help="Younger models stay.", min=1)] = 30,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Remove the bytes of old models that never became a version; those of versions are never touched.

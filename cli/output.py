@@ -21,6 +21,9 @@ Workspace: TypeAlias = Annotated[
 ProfileOption: TypeAlias = Annotated[
     str, typer.Option("--profile", help="A profile file, or the name of one in profiles/ beside the flow file.")
 ]
+ProfileHere: TypeAlias = Annotated[
+    str, typer.Option("--profile", help="A profile file, or the name of one in ./profiles.")
+]
 DEFAULT_WORKSPACE = Path(".driveflow")
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileOption, Workspace, emit, place_from, table
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, place_from, table
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
@@ -25,7 +25,7 @@ def report() -> None:
 def open_report(
     run: Annotated[str, typer.Argument(help="Run id or the beginning of one, or a report's path; empty: newest.")] = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     browser: Annotated[bool, typer.Option("--browser", help="Also open it in a browser.")] = False,
     output: Output = "text",
 ) -> None:
@@ -48,7 +48,7 @@ def open_report(
 def show(
     run: Annotated[str, typer.Argument(help="Run id or the beginning of one; empty: the newest.")] = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Print what the gate decided in a run: the verdict, and every rule with its numbers and reason.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileOption, Workspace, emit, table
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, table
 
 if TYPE_CHECKING:
     from driveflow.ledger.ledger import Ledger
@@ -28,7 +28,7 @@ def list_runs(
     flow: Annotated[str, typer.Option("--flow", help="Only runs of this flow.")] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", help="The newest so many.", min=1, max=_SEARCHED)] = 20,
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """List the newest runs, newest first.
@@ -51,7 +51,7 @@ def show(
         bool, typer.Option("--explain", help="Say what kept each step from being re-used, against the last run.")
     ] = False,
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Show a run: its steps with times, counts, whether re-used, and what went wrong.
@@ -82,7 +82,7 @@ def logs(
     step: Annotated[str, typer.Argument(help="Name of a step; empty: all.")] = "",
     tail: Annotated[int, typer.Option("--tail", "-n", help="Only the last so many lines of each.", min=0)] = 0,
     workspace: Workspace = DEFAULT_WORKSPACE,
-    profile: ProfileOption = "local",
+    profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
     """Print what a step of a run on this machine said, or what all of them said.

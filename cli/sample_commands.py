@@ -38,7 +38,14 @@ def render(
     seed: Annotated[int, typer.Option(help="The same seed gives the same bytes.", min=0)] = 7,
     output: Output = "text",
 ) -> None:
-    """Render drives with exact truth as three batches, and a flow file that runs over them."""
+    """Render drives with exact truth as three batches, and a flow file that runs over them.
+
+    Examples:
+      driveflow sample drives
+      driveflow sample drives --frames 120 --seed 3
+
+    Exit codes: 0 done, or the same sample is there already, 2 usage, or something else is there.
+    """
     from sample.generate import SampleSettings, generate
 
     summary = generate(folder, SampleSettings(frames, seed), _tell_tenths())
@@ -59,7 +66,13 @@ def annotate_campaign(
     seed: Annotated[int, typer.Option(help="Who overlooks what, and how steady hands are.", min=0)] = 0,
     output: Output = "text",
 ) -> None:
-    """Answer a campaign from the truth, with some frames missing, one unknown and one twice."""
+    """Answer a campaign from the truth, with some frames missing, one unknown and one twice.
+
+    Example:
+      driveflow sample annotate .driveflow/store/campaigns/3f2a91c0de --truth drives/truth
+
+    Exit codes: 0 done, 2 usage, 3 not found.
+    """
     from driveflow.storage.objects import to_uri
     from sample.annotate import annotate
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from cli.output import Format, Output, emit, say
+from cli.output import Format, Output, ProfileHere, emit, say
 from driveflow.canonical import Json
 from driveflow.errors import DriveflowError, UsageError
 
@@ -58,7 +58,14 @@ def compile_flow(
         str, typer.Option("--output", "-o", help="The file to write; '-' prints the YAML, 'json' prints both as JSON.")
     ] = "-",
 ) -> None:
-    """Compile a pipeline of a flow to the YAML that both runners take."""
+    """Compile a pipeline of a flow to the YAML that both runners take.
+
+    Examples:
+      driveflow compile flow.yaml --pipeline retrain -o retrain.yaml
+      driveflow compile flow.yaml --profile local -o json
+
+    Exit codes: 0 done, 2 usage, or the profile refuses something, 3 not found.
+    """
     from driveflow.canonical import digest_bytes
 
     order = _order(flow_file, pipeline, profile, None)
@@ -118,6 +125,8 @@ def schedule(
 
     Example:
       driveflow schedule flow.yaml --cron "30 1 * * sat"
+
+    Exit codes: 0 done, 1 failed, 2 usage, 3 not found.
     """
     from driveflow.flow.cron import check_cron
     from driveflow.flow.load import load_flow
@@ -138,13 +147,17 @@ def schedule(
 
 def cancel(
     run_id: Annotated[str, typer.Argument(metavar="RUN", help="The run's id on the KFP server.", show_default=False)],
-    profile: Annotated[
-        str, typer.Option("--profile", help="A profile file, or the name of one in ./profiles.")
-    ] = "kfp",
+    profile: ProfileHere = "kfp",
     wait: Wait = False,
     output: Output = "text",
 ) -> None:
-    """Stop a run on a KFP server; one that has ended is left as it is."""
+    """Stop a run on a KFP server; one that has ended is left as it is.
+
+    Example:
+      driveflow cancel 6a1f0c2e-9d43-4b57-8c1d-2f3e4a5b6c7d --wait
+
+    Exit codes: 0 done, 1 failed, 2 usage, 3 not found.
+    """
     from driveflow.flow.profile import load_profile
 
     server = _server(load_profile(profile, Path.cwd()))
