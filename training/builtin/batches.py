@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from training.builtin.augment import Augmentation, Scene
-from training.builtin.examples import Example, Examples
+from training.builtin.examples import IGNORED, Example, Examples
+from training.builtin.levels import LEVELS, Level
 from training.builtin.loss import TargetBatch
-from training.builtin.network import STRIDE_PX
 from training.builtin.pictures import PictureRows, fit_of
 from training.builtin.targets import make_target
 from training.contract import WorkerRank
@@ -40,7 +40,7 @@ class Batches:
         """How many steps an epoch has."""
         return -(-len(self.examples.train) // self._whole)
 
-    def training(self, epoch: int, step: int) -> tuple[Tensor, TargetBatch]:
+    def training(self, epoch: int, step: int) -> tuple[Tensor, list[TargetBatch]]:
         """Return this worker's share of the batch of `step` in `epoch`, changed at random."""
         order = np.random.default_rng([self.seed, epoch]).permutation(len(self.examples.train))
         batch = np.resize(order, self.steps * self._whole)[step * self._whole :][: self._whole]
@@ -51,7 +51,7 @@ class Batches:
         ]
         return self._tensors(scenes, [self.examples.train[place] for place in places])
 
-    def validation(self) -> Iterator[tuple[Tensor, TargetBatch]]:
+    def validation(self) -> Iterator[tuple[Tensor, list[TargetBatch]]]:
         """Yield this worker's share of the val frames as they are."""
         first = len(self.examples.train)
         mine = range(self.worker.rank, len(self.examples.val), self.worker.world_size)
@@ -70,15 +70,19 @@ class Batches:
         scales = np.array([fit.scale_x, fit.scale_y] * 2, dtype=np.float32)
         return Scene(np.asarray(self.rows[row]), example.boxes * scales, example.numbers)
 
-    def _tensors(self, scenes: Sequence[Scene], examples: Sequence[Example]) -> tuple[Tensor, TargetBatch]:
-        grid = self.size[1] // STRIDE_PX, self.size[0] // STRIDE_PX
-        targets = [
-            make_target(scene.boxes, scene.numbers, example.looked_for, grid, STRIDE_PX)
-            for scene, example in zip(scenes, examples, strict=True)
-        ]
-        grids = (
+    def _tensors(self, scenes: Sequence[Scene], examples: Sequence[Example]) -> tuple[Tensor, list[TargetBatch]]:
+        pictures = torch.from_numpy(np.stack([scene.image for scene in scenes])).permute(0, 3, 1, 2)
+        return pictures, [_targets(level, scenes, examples, level.grid(self.size)) for level in LEVELS]
+
+
+def _targets(level: Level, scenes: Sequence[Scene], examples: Sequence[Example], grid: tuple[int, int]) -> TargetBatch:
+    targets = []
+    for scene, example in zip(scenes, examples, strict=True):
+        mine = level.takes(scene.boxes) | (scene.numbers == IGNORED)
+        targets.append(make_target(scene.boxes[mine], scene.numbers[mine], example.looked_for, grid, level.stride_px))
+    return TargetBatch(
+        *(
             torch.from_numpy(np.stack([getattr(target, name) for target in targets]))
             for name in ("heat", "counts", "box", "weight")
         )
-        pictures = torch.from_numpy(np.stack([scene.image for scene in scenes])).permute(0, 3, 1, 2)
-        return pictures, TargetBatch(*grids)
+    )

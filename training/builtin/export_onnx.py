@@ -7,26 +7,42 @@ from typing import Final
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional
 
-from driveflow.detectors.declaration import HeatmapHead, InputDeclaration, ModelDeclaration
-from training.builtin.network import STRIDE_PX, Network
+from driveflow.detectors.declaration import BoxesHead, InputDeclaration, ModelDeclaration
+from training.builtin.levels import LEVELS
+from training.builtin.network import Network
 
 _OPSET: Final = 17
 _INPUT: Final = "pictures"
-_OUTPUTS: Final = ("scores", "sides")
+_OUTPUTS: Final = ("boxes", "scores")
 
 
-class _Answer(nn.Module):
-    """The network with scores instead of logits, and sides in pixels instead of cells."""
+class _Boxes(nn.Module):
+    """The network with one list of boxes: every cell's, scored 0 where a neighbour scores the class higher."""
 
     def __init__(self, network: Network) -> None:
         super().__init__()
         self.network = network
 
     def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
-        """Return scores and sides."""
-        logits, sides = self.network(pictures)
-        return torch.sigmoid(logits), sides * float(STRIDE_PX)
+        """Return boxes (n, cells, 4) in pixels and scores (n, cells, classes)."""
+        boxes, scores = [], []
+        for (logits, sides), level in zip(self.network(pictures), LEVELS, strict=True):
+            heat = torch.sigmoid(logits)
+            highest = functional.max_pool2d(heat, 3, 1, 1)
+            scores.append((heat * (heat == highest).float()).flatten(2).transpose(1, 2))
+            boxes.append(_spelled(sides, float(level.stride_px)).flatten(2).transpose(1, 2))
+        return torch.cat(boxes, 1), torch.cat(scores, 1)
+
+
+def _spelled(sides: Tensor, stride_px: float) -> Tensor:
+    """Return distances to sides, in cells, as x1, y1, x2, y2 in pixels."""
+    rows, columns = sides.shape[-2:]
+    x = (torch.arange(columns) + 0.5).expand(rows, columns)
+    y = (torch.arange(rows) + 0.5)[:, None].expand(rows, columns)
+    centres = torch.stack([x, y, x, y])
+    return (centres + sides * torch.tensor([-1.0, -1.0, 1.0, 1.0])[:, None, None]) * stride_px
 
 
 def export_onnx(network: Network, size: tuple[int, int]) -> bytes:
@@ -37,7 +53,7 @@ def export_onnx(network: Network, size: tuple[int, int]) -> bytes:
         # The new exporter takes ten times as long and needs another package; the older one says so every time.
         warnings.simplefilter("ignore")
         torch.onnx.export(
-            _Answer(network).eval(),
+            _Boxes(network).eval(),
             (example,),
             path,
             dynamo=False,
@@ -54,5 +70,5 @@ def declaration(classes: tuple[str, ...], size: tuple[int, int]) -> ModelDeclara
         kind="onnx",
         classes=classes,
         input=InputDeclaration(name=_INPUT, width=size[0], height=size[1]),
-        head=HeatmapHead(scores=_OUTPUTS[0], sides=_OUTPUTS[1], stride=STRIDE_PX),
+        head=BoxesHead(boxes=_OUTPUTS[0], scores=_OUTPUTS[1]),
     )

@@ -72,16 +72,15 @@ class Trainer:
         It does so once, after its first pass; a resumed worker would otherwise add gradients up in another order.
         """
         for _ in range(2):
-            logits, sides = self._parallel(torch.zeros(1, 3, 64, 64, dtype=torch.uint8))
-            torch.autograd.backward(logits.sum() * 0.0 + sides.sum() * 0.0)
+            answers = self._parallel(torch.zeros(1, 3, 64, 64, dtype=torch.uint8))
+            torch.autograd.backward(sum(part.sum() * 0.0 for answer in answers for part in answer))
         self._network.zero_grad(set_to_none=False)
 
     def _step(self) -> list[float]:
         """Make one step and return the sums over all workers: heat, sides, objects, weight."""
         place = self._place
-        pictures, target = self._batches.training(place.epoch, place.step)
-        logits, sides = self._parallel(pictures)
-        sums = loss_sums(logits, sides, target)
+        pictures, targets = self._batches.training(place.epoch, place.step)
+        sums = loss_sums(self._parallel(pictures), targets)
         everyone = self._over_workers(sums)
         if not all(isfinite(value) for value in everyone):
             raise TrainingFailedError(
@@ -119,9 +118,9 @@ class Trainer:
     def _val_sums(self) -> list[float]:
         total = LossSums(*(torch.zeros(()) for _ in range(4)))
         with torch.no_grad():
-            for pictures, target in self._batches.validation():
-                logits, sides = functional_call(self._network, self._optimizer.average, (pictures,))
-                total = total.plus(loss_sums(logits, sides, target))
+            for pictures, targets in self._batches.validation():
+                answers = functional_call(self._network, self._optimizer.average, (pictures,))
+                total = total.plus(loss_sums(answers, targets))
         return self._over_workers(total)
 
     def _save(self) -> float:

@@ -6,6 +6,8 @@ from typing import Final
 import torch
 from torch import Tensor
 
+from training.builtin.network import Answer
+
 _LEAST_PROBABILITY: Final = 1e-4
 SIDES_WEIGHT: Final = 2.0
 
@@ -36,8 +38,15 @@ class LossSums:
         )
 
 
-def loss_sums(logits: Tensor, sides: Tensor, target: TargetBatch) -> LossSums:
-    """Return the focal loss of the heatmap and the GIoU loss of the boxes, summed."""
+def loss_sums(answers: list[Answer], targets: list[TargetBatch]) -> LossSums:
+    """Return the focal loss of the heatmaps and the GIoU loss of the boxes, summed over levels and cells."""
+    first, *others = (_level_sums(*answer, target) for answer, target in zip(answers, targets, strict=True))
+    for other in others:
+        first = first.plus(other)
+    return first
+
+
+def _level_sums(logits: Tensor, sides: Tensor, target: TargetBatch) -> LossSums:
     centres = target.heat.eq(1.0).to(target.heat.dtype)
     return LossSums(
         heat=_focal(logits, target, centres),

@@ -1,26 +1,29 @@
-"""The network: a small pyramid of separable convolutions that answers on a grid of cells."""
+"""The network: a small pyramid of separable convolutions that answers on a fine and on a coarse grid of cells."""
 
 import math
-from typing import Final
+from typing import Final, TypeAlias
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-STRIDE_PX: Final = 4
-_CHANNELS: Final = (16, 32, 64, 128, 192)  # at 1/2, 1/4, 1/8, 1/16 and 1/32 of the picture
-_PYRAMID_CHANNELS: Final = 48
+from training.builtin.levels import LEVELS
+
+Answer: TypeAlias = tuple[Tensor, Tensor]
+_CHANNELS: Final = (16, 32, 64, 128, 128)  # at 1/2, 1/4, 1/8, 1/16 and 1/32 of the picture
+_BLOCKS: Final = (0, 1, 2, 1)  # more at 1/4, 1/8, 1/16 and 1/32
+_PYRAMID_CHANNELS: Final = 64
+_PYRAMID_STRIDES_PX: Final = (8, 16)
 _GROUPS: Final = 8
 _RARE: Final = 0.01  # what the untrained network answers everywhere: nearly all cells are background
 _FIRST_SIDE_CELLS: Final = 3.0
 
 
 class Network(nn.Module):
-    """Takes pictures (n, 3, h, w) with levels 0..255, sides multiples of 32.
+    """Takes pictures (n, 3, h, w) with levels 0..255, sides multiples of 32; answers for each of `LEVELS`.
 
-    Returns:
-        Logits of the heatmap (n, classes, h / 4, w / 4), and distances to the left, top, right and bottom side of the
-        box (n, 4, h / 4, w / 4) in cells.
+    An answer is the logits of the heatmap (n, classes, rows, columns), and the distances from the centre of the cell to
+    the left, top, right and bottom side of the box, in cells (n, 4, rows, columns).
     """
 
     def __init__(self, classes: int) -> None:
@@ -28,39 +31,37 @@ class Network(nn.Module):
         first, *deeper = _CHANNELS
         self.stem = nn.Sequential(nn.Conv2d(3, first, 3, 2, 1, bias=False), _norm(first), nn.ReLU(inplace=True))
         self.down = nn.ModuleList(
-            nn.Sequential(_Separable(before, after, 2), *([_Separable(after, after, 1)] if after > 32 else []))
-            for before, after in zip(_CHANNELS, deeper, strict=False)
+            nn.Sequential(_Separable(before, after, 2), *(_Separable(after, after, 1) for _ in range(more)))
+            for before, after, more in zip(_CHANNELS[:-1], deeper, _BLOCKS, strict=True)
         )
-        self.across = nn.ModuleList(nn.Conv2d(channels, _PYRAMID_CHANNELS, 1, bias=False) for channels in deeper)
-        self.merged = nn.ModuleList(_norm(_PYRAMID_CHANNELS) for _ in deeper[1:])
-        self.smooth = nn.ModuleList(_Separable(_PYRAMID_CHANNELS, _PYRAMID_CHANNELS, 1) for _ in deeper[1:])
-        self.heat = nn.Conv2d(_PYRAMID_CHANNELS, classes, 1)
-        self.sides = nn.Conv2d(_PYRAMID_CHANNELS, 4, 1)
-        self._start()
-
-    def _start(self) -> None:
+        pyramid = _PYRAMID_CHANNELS
+        self.across = nn.ModuleList(nn.Conv2d(channels, pyramid, 1, bias=False) for channels in deeper[1:])
+        self.merged = nn.ModuleList(_norm(pyramid) for _ in _PYRAMID_STRIDES_PX)
+        self.smooth = nn.ModuleList(_Separable(pyramid, pyramid, 1) for _ in _PYRAMID_STRIDES_PX)
+        self.heads = nn.ModuleList(
+            _Head(pyramid, classes, stride // level.stride_px)
+            for stride, level in zip(_PYRAMID_STRIDES_PX, LEVELS, strict=True)
+        )
         for module in self.modules():
-            if isinstance(module, nn.Conv2d):
-                nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
-            if isinstance(module, _Separable) and module.residual:
-                nn.init.zeros_(module.last.weight)
-        for layer, bias in ((self.heat, math.log(_RARE / (1 - _RARE))), (self.sides, math.log(_FIRST_SIDE_CELLS))):
-            nn.init.normal_(layer.weight, std=0.01)
-            nn.init.constant_(_bias(layer), bias)
+            if isinstance(module, _Head | _Separable):
+                module.start()
 
-    def forward(self, pictures: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits and sides."""
+    def forward(self, pictures: Tensor) -> list[Answer]:
+        """Return an answer for each level."""
         level = self.stem(pictures.float() / 64.0 - 2.0)
         levels: list[Tensor] = []
         for stage in self.down:
             level = stage(level)
             levels.append(level)
-        merged = self.across[-1](levels[-1])
-        for place in range(len(levels) - 2, -1, -1):
-            above = functional.interpolate(merged, scale_factor=2.0, mode="nearest")
-            merged = functional.relu(self.merged[place](self.across[place](levels[place]) + above))
-            merged = self.smooth[place](merged)
-        return self.heat(merged), torch.exp(self.sides(merged).clamp(-4.0, 6.0))
+        eighth, sixteenth, deepest = levels[1:]
+        coarse = self._merge(1, sixteenth, self.across[2](deepest))
+        fine = self._merge(0, eighth, coarse)
+        return [self.heads[0](fine), self.heads[1](coarse)]
+
+    def _merge(self, place: int, values: Tensor, above: Tensor) -> Tensor:
+        grown = functional.interpolate(above, scale_factor=2.0, mode="nearest")
+        merged: Tensor = self.smooth[place](functional.relu(self.merged[place](self.across[place](values) + grown)))
+        return merged
 
 
 class _Separable(nn.Module):
@@ -74,17 +75,41 @@ class _Separable(nn.Module):
         self.across = nn.Conv2d(before, after, 1, bias=False)
         self.last = _norm(after)
 
+    def start(self) -> None:
+        """Set the first weights: what is added is nothing at first."""
+        for layer in (self.each, self.across):
+            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
+        if self.residual:
+            nn.init.zeros_(self.last.weight)
+
     def forward(self, values: Tensor) -> Tensor:
         """Return the new values."""
         changed = self.last(self.across(functional.relu(self.norm(self.each(values)))))
         return functional.relu(values + changed if self.residual else changed)
 
 
+class _Head(nn.Module):
+    """Answers for `parts` x `parts` cells in each place."""
+
+    def __init__(self, channels: int, classes: int, parts: int) -> None:
+        super().__init__()
+        self.parts = parts
+        self.heat = nn.Conv2d(channels, classes * parts**2, 1)
+        self.sides = nn.Conv2d(channels, 4 * parts**2, 1)
+
+    def start(self) -> None:
+        """Set the first weights: nothing is seen anywhere."""
+        for layer, bias in ((self.heat, math.log(_RARE / (1 - _RARE))), (self.sides, math.log(_FIRST_SIDE_CELLS))):
+            nn.init.normal_(layer.weight, std=0.01)
+            if layer.bias is not None:
+                nn.init.constant_(layer.bias, bias)
+
+    def forward(self, values: Tensor) -> Answer:
+        """Return logits and sides."""
+        heat = functional.pixel_shuffle(self.heat(values), self.parts)
+        sides = functional.pixel_shuffle(self.sides(values), self.parts)
+        return heat, torch.exp(sides.clamp(-4.0, 6.0))
+
+
 def _norm(channels: int) -> nn.GroupNorm:
     return nn.GroupNorm(_GROUPS, channels)
-
-
-def _bias(layer: nn.Conv2d) -> Tensor:
-    if layer.bias is None:
-        raise ValueError("this layer has no bias")
-    return layer.bias

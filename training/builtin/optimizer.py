@@ -120,4 +120,4 @@ class Optimizer:
 
 
 def _is_hidden(name: str) -> bool:
-    return not name.startswith(("heat.", "sides."))
+    return not name.startswith("heads.")

@@ -33,6 +33,8 @@ def main() -> int:
 
 def _train() -> None:
     torch.use_deterministic_algorithms(mode=True)
+    # Nothing here reads what it has not written; the attribute is one of the module's class.
+    torch.utils.deterministic.fill_uninitialized_memory = False  # type: ignore[attr-defined]
     torch.set_num_threads(1)
     folders, settings, worker = read_folders(os.environ), read_settings(os.environ), read_rank(os.environ)
     examples = read_examples(folders.data)

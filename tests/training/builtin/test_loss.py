@@ -27,7 +27,7 @@ def _sure(number=None):
 
 
 def _heat(logits, target):
-    return loss_sums(logits, torch.ones(1, 4, *GRID), target).heat
+    return loss_sums([(logits, torch.ones(1, 4, *GRID))], [target]).heat
 
 
 def test_seeing_what_is_not_there_costs():
@@ -75,8 +75,8 @@ def test_the_right_box_costs_nothing_and_a_wrong_one_does():
     right = np.stack([centre_x - 5, centre_y - 3, 17 - centre_x, 13 - centre_y])
     sides = torch.from_numpy(right.astype(np.float32))[None]
 
-    assert loss_sums(_sure(), sides, target).sides < 1e-5
-    assert loss_sums(_sure(), sides + 2, target).sides > 0.1
+    assert loss_sums([(_sure(), sides)], [target]).sides < 1e-5
+    assert loss_sums([(_sure(), sides + 2)], [target]).sides > 0.1
 
 
 def test_parts_of_a_batch_add_up_to_the_whole():
@@ -85,9 +85,9 @@ def test_parts_of_a_batch_add_up_to_the_whole():
     logits, sides = torch.randn(2, 2, *GRID, generator=random), torch.rand(2, 4, *GRID, generator=random) + 1
     whole = TargetBatch(*(torch.cat(parts) for parts in zip(*(_grids(one) for one in targets), strict=True)))
 
-    parts = [loss_sums(logits[place : place + 1], sides[place : place + 1], targets[place]) for place in (0, 1)]
+    parts = [loss_sums([(logits[at : at + 1], sides[at : at + 1])], [targets[at]]) for at in (0, 1)]
     total = parts[0].plus(parts[1])
-    expected = loss_sums(logits, sides, whole)
+    expected = loss_sums([(logits, sides)], [whole])
 
     for name in ("heat", "sides", "objects", "weight"):
         assert getattr(total, name).item() == pytest.approx(getattr(expected, name).item(), rel=1e-5)
