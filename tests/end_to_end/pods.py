@@ -1,7 +1,8 @@
-"""Run a compiled pipeline as a cluster would: each step alone, from the wheel, in an empty folder, with its own variables."""
+"""Run a compiled pipeline as a cluster would: each step alone, from the wheel, in an empty folder of its own."""
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -13,25 +14,34 @@ from typing import Any
 import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
+_WATCH = Path(__file__).with_name("pod_watch.py")
+_SYSTEM = ("/proc", "/sys", "/dev", "/etc", "/usr", "/bin", "/lib", "/lib64", "/opt", "/run", "/var/lib")
+_COPIED = (*("pyproject.toml", "README.md", "LICENSE"), *("cli", "components", "driveflow", "filtering", "ingestion"))
+_COPIED += ("labeling", "pipelines", "registry", "sample", "training", "validation")
 
 
 def installed_wheel(folder: Path) -> Path:
     """Build the wheel and install it into an environment of its own; return that environment's interpreter.
 
-    Third-party packages come from the running environment; driveflow's own come from the wheel alone.
+    Third-party packages come from the running environment; driveflow's own come from the wheel alone. The wheel is
+    built from a copy, because building writes into the folder it builds from.
     """
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT)],
-        check=True,
-        cwd=folder,
-    )
+    source = folder / "source"
+    source.mkdir()
+    for name in _COPIED:
+        copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copyfile
+        copy(ROOT / name, source / name)
+    build = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder)]
+    subprocess.run([*build, str(source)], check=True, cwd=folder)
+    shutil.rmtree(source)
     environment = folder / "environment"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
     site = environment / "lib" / f"python{sys.version_info.major}.{sys.version_info.minor}" / "site-packages"
     wheel = next(folder.glob("driveflow-*.whl"))
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--target", str(site), str(wheel)]
     subprocess.run(pip, check=True)
-    (site / "third_party.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    shutil.copyfile(_WATCH, site / _WATCH.name)
+    (site / "third_party.pth").write_text(f"import {_WATCH.stem}\n{sysconfig.get_paths()['purelib']}\n")
     return environment / "bin" / "python3"
 
 
@@ -45,6 +55,7 @@ class Cluster:
     secrets: dict[str, str]
     executed: list[str] = field(default_factory=list)
     folders: list[Path] = field(default_factory=list)
+    outside: set[str] = field(default_factory=set)  # what steps touched that no pod would have
 
     def run(self, package: str, parameters: dict[str, Any]) -> dict[str, dict[str, Any]]:
         """Run the pipeline and return each task's output parameters."""
@@ -85,19 +96,25 @@ class Cluster:
             check=False,
         )
         self.executed.append(name)
+        self.outside |= {path for path in _touched(pod) if not self._may_see(Path(path), pod)}
         assert done.returncode == 0, f"{name} failed:\n{done.stdout[-4000:]}\n{done.stderr[-6000:]}"
         written = json.loads((pod / "executor_output.json").read_text())
         return dict(written.get("parameterValues", {}))
 
     def _environment(self, graph: "_Graph", label: str, container: dict, pod: Path) -> dict[str, str]:
         path = f"{self.python.parent}{os.pathsep}/usr/bin{os.pathsep}/bin"
-        env = {"PATH": path, "HOME": str(pod), "TMPDIR": str(pod), "LANG": "C.UTF-8"}
+        env = {"PATH": path, "HOME": str(pod), "TMPDIR": str(pod), "LANG": "C.UTF-8", "POD_WATCH_LOG": str(_log(pod))}
         env |= {item["name"]: item["value"] for item in container.get("env", ())}
         env["DRIVEFLOW_PLACE"] = env["DRIVEFLOW_PLACE"].replace("/tmp/driveflow", str(pod / "scratch"))
         for secret in graph.secrets(label):
             for pair in secret["keyToEnv"]:
                 env[pair["envVar"]] = self.secrets[pair["secretKey"]]
         return env
+
+    def _may_see(self, path: Path, pod: Path) -> bool:
+        """Tell whether a pod would have `path`: its own folder, the image with its packages, the system."""
+        image = (self.python.parents[1], Path(sys.base_prefix), Path(sysconfig.get_paths()["purelib"]))
+        return any(path.is_relative_to(home) for home in (pod, *image, *_SYSTEM))
 
 
 @dataclass(frozen=True)
@@ -106,8 +123,16 @@ class _Graph:
     platform: dict
 
     def secrets(self, label: str) -> list[dict]:
-        executors = self.platform.get("platforms", {}).get("kubernetes", {}).get("deploymentSpec", {}).get("executors", {})
-        return executors.get(label, {}).get("secretAsEnv", [])
+        kubernetes = self.platform.get("platforms", {}).get("kubernetes", {})
+        return kubernetes.get("deploymentSpec", {}).get("executors", {}).get(label, {}).get("secretAsEnv", [])
+
+
+def _log(pod: Path) -> Path:
+    return pod.with_name(f"{pod.name}.touched")
+
+
+def _touched(pod: Path) -> set[str]:
+    return set(_log(pod).read_text("utf-8", "surrogateescape").splitlines())
 
 
 def _value(item: dict, inputs: dict[str, Any], outputs: dict[str, dict]) -> Any:
@@ -122,7 +147,7 @@ def _value(item: dict, inputs: dict[str, Any], outputs: dict[str, dict]) -> Any:
 def _holds(condition: str, values: dict[str, Any]) -> bool:
     if not condition:
         return True
-    name = condition.split("['")[1].split("']")[0]
+    name = condition.partition("['")[2].partition("']")[0]
     assert condition == f"inputs.parameter_values['{name}'] == true"
     return bool(values[name])
 
