@@ -1,4 +1,4 @@
-"""Run a command of which nothing may be left over: `python -m driveflow.keeper COMMAND...`.
+"""Run a command of which nothing may be left over, see `kept`; imports nothing of ours, so that it starts at once.
 
 A process that dies with its parent takes its own children only with it where they ask for that, which a shell or a
 foreign program does not. The keeper is told when its parent dies, adopts whatever its command leaves behind, and ends
@@ -23,7 +23,7 @@ _CANNOT_START: Final = 127
 
 def kept(command: list[str]) -> list[str]:
     """Return the command line that runs `command` under a keeper."""
-    return [sys.executable, "-m", "driveflow.keeper", *command]
+    return [sys.executable, "-I", "-S", str(Path(__file__).resolve()), *command]
 
 
 def main(argv: list[str]) -> int:

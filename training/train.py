@@ -183,7 +183,13 @@ def _environment() -> dict[str, str]:
     home = str(Path(__file__).resolve().parents[1])
     path = os.pathsep.join(part for part in (home, os.environ.get("PYTHONPATH", "")) if part)
     single = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
-    return {**os.environ, **single, "PYTHONPATH": path, "GLOO_SOCKET_IFNAME": "lo", "PYTHONUNBUFFERED": "1"}
+    return {
+        **os.environ,
+        **single,
+        "PYTHONPATH": path,
+        "GLOO_SOCKET_IFNAME": "lo" if sys.platform == "linux" else "lo0",
+        "PYTHONUNBUFFERED": "1",
+    }
 
 
 def _publish(job: TrainingJob, output: Path, record: Mapping[str, Json]) -> TrainedModel:

@@ -22,6 +22,7 @@ from driveflow.detectors.detector import Detections
 from driveflow.detectors.model_folder import ModelFolder
 from driveflow.errors import IntegrityError
 from driveflow.images.decode import Pixels
+from driveflow.keeper import kept
 from driveflow.processes import spawn, stop_group
 
 MAX_SECONDS = 1800.0
@@ -66,10 +67,7 @@ class CommandDetector:
         }
         log = work / "log"
         with log.open("wb") as stream:
-            try:
-                process = spawn(own_python(self.command), env=environment, cwd=self.folder, stdout=stream)
-            except OSError as error:
-                raise IntegrityError(f"Model {self.digest} cannot be started: {error}") from error
+            process = spawn(kept(own_python(self.command)), env=environment, cwd=self.folder, stdout=stream)
             try:
                 code = process.wait(self.max_seconds)
             except subprocess.TimeoutExpired:

@@ -65,7 +65,8 @@ class Batches:
         return max(self.batch_size, self.worker.world_size)
 
     def _scene(self, row: int) -> Scene:
-        example = self.examples.everything[row]
+        first = len(self.examples.train)
+        example = self.examples.train[row] if row < first else self.examples.val[row - first]
         fit = fit_of(example, self.size)
         scales = np.array([fit.scale_x, fit.scale_y] * 2, dtype=np.float32)
         return Scene(np.asarray(self.rows[row]), example.boxes * scales, example.numbers)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from driveflow.errors import UsageError
@@ -57,7 +58,7 @@ def read_examples(folder: Path) -> Examples:
     """
     frames = pq.read_table(folder / "frames.parquet").sort_by("frame_id")
     named: list[str] = json.loads((folder / "classes.json").read_bytes())
-    rows = {split: [row for row in frames.to_pylist() if row["split"] == split] for split in ("train", "val")}
+    rows = {split: frames.filter(pc.equal(frames["split"], split)).to_pylist() for split in ("train", "val")}
     searched = {name for row in rows["train"] for name in row["annotated_classes"]}
     classes = tuple(name for name in named if name in searched)
     if not classes:
