@@ -26,10 +26,13 @@ def place_frames(batches: Sequence[tuple[str, Sequence[Sighting]]], rules: Split
     """
     _check_names(batches, rules.holdout)
     board = SplitBoard(rules)
+    known: set[tuple[str, Sighting]] = set()
     for number, (name, sightings) in enumerate(batches):
         arrival = _Arrival(board, number, name)
         for sighting in sightings:
-            arrival.see(sighting)
+            if (name, sighting) not in known:  # a source that is known brings nothing new
+                arrival.see(sighting)
+        known.update((name, sighting) for sighting in sightings)
         for component in arrival.components():
             arrival.place(component)
     return board.placement()
@@ -57,6 +60,7 @@ class _Arrival:
     def see(self, sighting: Sighting) -> None:
         """Take note of one source."""
         self.drives.setdefault(sighting.frame_id, set()).add(sighting.drive)
+        self.board.drives.setdefault(sighting.frame_id, set()).add(sighting.drive)
         split = self.board.rules.stated(self.name, sighting)
         if split and self.stated.get(sighting.frame_id) != "holdout":
             self.stated[sighting.frame_id] = split
@@ -65,8 +69,8 @@ class _Arrival:
         """Return what hangs together; frames that are seen on bridges only are left out at once."""
         links: dict[str, str] = {}
         first: dict[str, str] = {}
-        for frame_id, drives in self.drives.items():
-            nodes = self._nodes(frame_id, drives)
+        for frame_id in self.drives:
+            nodes = self._nodes(frame_id)
             for node in nodes:
                 links.setdefault(node, node)
                 links[find_root(links, node)] = find_root(links, nodes[0])
@@ -86,7 +90,7 @@ class _Arrival:
         """Put the frames of a component into groups, or leave them out."""
         board = self.board
         splits = {board.splits[root] for root in component.roots}
-        held = any(self.stated.get(frame_id) == "holdout" for frame_id in component.frames)
+        held = any(self._is_newly_held(frame_id) for frame_id in component.frames)
         self._note_conflicts(component)
         if not component.roots:
             stated = "holdout" if held else self.stated.get(component.frames[0], "")
@@ -99,16 +103,18 @@ class _Arrival:
         else:
             self._keep_apart(component)
 
-    def _nodes(self, frame_id: str, drives: Iterable[str]) -> list[str]:
+    def _is_newly_held(self, frame_id: str) -> bool:
+        return self.stated.get(frame_id) == "holdout" and self.board.split_of(frame_id) != "holdout"
+
+    def _nodes(self, frame_id: str) -> list[str]:
+        """Return the groups and new drives that a frame hangs on, in this batch or any before."""
         board = self.board
         nodes: set[str] = set()
-        for drive in drives:
+        for drive in board.drives[frame_id]:
             if drive not in board.bridges:
                 nodes.add(board.find(drive) if drive in board.parents else drive)
             elif self.stated.get(frame_id) == "holdout":
                 nodes |= {board.find(root) for root in board.bridges[drive]}
-        if frame_id in board.frames:
-            nodes.add(board.find(board.frames[frame_id]))
         return sorted(nodes)
 
     def _put(self, frames: Iterable[str], root: str) -> None:
@@ -145,9 +151,9 @@ class _Arrival:
         board = self.board
         board.bridges |= dict.fromkeys(component.fresh, frozenset(component.roots))
         for frame_id in component.frames:
-            nodes = self._nodes(frame_id, self.drives[frame_id])
+            nodes = self._nodes(frame_id)
             if len({board.splits[node] for node in nodes}) == 1 and not self.drives[frame_id] & board.bridges.keys():
-                self._put([frame_id], nodes[0])
+                self._put([frame_id], board.join(nodes, ()))
             elif frame_id not in board.frames:
                 board.drop(frame_id, f"{self._seen(frame_id)} links groups of different splits")
 

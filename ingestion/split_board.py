@@ -80,6 +80,7 @@ class SplitBoard:
     splits: dict[str, str] = field(default_factory=dict)  # root -> split
     members: dict[str, list[str]] = field(default_factory=dict)  # root -> frames, some of them left out since
     frames: dict[str, str] = field(default_factory=dict)  # frame -> a drive of its group
+    drives: dict[str, set[str]] = field(default_factory=dict)  # frame, left out or not -> every drive it was seen in
     bridges: dict[str, frozenset[str]] = field(default_factory=dict)  # drive -> groups of different splits it links
     leaks: dict[str, str] = field(default_factory=dict)
     conflicts: list[SplitConflict] = field(default_factory=list)

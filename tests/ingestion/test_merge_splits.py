@@ -82,6 +82,25 @@ def test_no_frame_in_the_hold_out_shares_a_drive_of_its_batch_with_a_frame_in_tr
         assert all(len(splits) == 1 for splits in by_drive.values())
 
 
+@given(_arrivals, _rules)
+@settings(max_examples=100)
+def test_every_frame_that_somebody_states_as_hold_out_is_in_the_hold_out(arrivals, rules):
+    placement = place_frames(arrivals, rules)
+
+    for name, sightings in arrivals:
+        for sighting in sightings:
+            if rules.stated(name, sighting) == "holdout":
+                assert placement.splits[sighting.frame_id] == "holdout"
+
+
+def test_a_frame_left_out_still_links_its_drives():
+    batches = [_seen(("b", "d0")), _seen(("a", "d0")), _seen(("b", "d1"), ("c", "d1"))]
+    placement = _place(*batches, fixed={"b0": "train", "b1": "holdout"})
+
+    assert placement.splits == {"a": "holdout", "c": "holdout"}
+    assert set(placement.leaks) == {"b"}
+
+
 def test_drives_that_share_a_frame_are_one_group():
     placement = _place(_seen(("a", "d1"), ("b", "d1")), _seen(("b", "d2"), ("c", "d2")))
 
