@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, place_from, table
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, table
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
@@ -74,10 +74,10 @@ def show(
 
 
 def _decision(run: str, workspace: Path, profile: str) -> "DecisionRow":
+    from cli.open_ledger import ledger_at
     from driveflow.errors import NotFoundError, UsageError
-    from driveflow.ledger.ledger import open_ledger
 
-    decisions = open_ledger(place_from(workspace, profile).ledger_url()).decisions()
+    decisions = ledger_at(workspace, profile)[1].decisions()
     found = [row for row in decisions if row.run_id.startswith(run)]
     if not found:
         named = f" whose id begins with {run!r}" if run else ""

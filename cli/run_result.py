@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from cli.counts import headline
 from cli.output import table
 from pipelines.local_run import RunOutcome, RunRequest
 
 _GATE_NOT_PASSED = 5
-_MOST_COUNTS = 5
-_TELLING = ("files_in", "frames_in", "frames", "kept", "dropped", "quarantined", "selected", "boxes")
 _SNAPSHOTS = {
     "merge_batches": "snapshot",
     "filter_frames": "snapshot",
@@ -37,6 +36,7 @@ def result(outcome: RunOutcome, request: RunRequest) -> dict[str, Any]:
         "model_version": outputs.get("promote_model", {}).get("version") or None,
         "report": _pages(outcome).get("validate_model.report"),
         "pages": _pages(outcome),
+        "notes": _notes(outcome),
         "error": outcome.failure.get("message"),
     }
 
@@ -49,7 +49,7 @@ def result_text(value: Mapping[str, Any]) -> str:
             "state": step["state"].lower(),
             "seconds": round(step["seconds"], 2),
             "re-used": "yes" if step["reused"] else "",
-            "counts": _headline(step["counts"]),
+            "counts": headline(step["counts"]),
         }
         for step in value["steps"]
     ]
@@ -57,22 +57,15 @@ def result_text(value: Mapping[str, Any]) -> str:
     for name in ("why", "campaign", "verdict", "model_version", "report"):
         if value[name]:
             lines.append(f"{name.replace('_', ' ')}: {value[name]}")
+    lines += [f"note: {note}" for note in value["notes"]]
+    if value["pages"]:
+        lines.append(f"pages: {', '.join(value['pages'].values())}")
     return "\n".join(lines)
 
 
 def exit_code(value: Mapping[str, Any]) -> int:
     """Return 5 where the gate did not pass, else 0."""
     return _GATE_NOT_PASSED if value["verdict"] in {"BLOCK", "NEEDS DATA"} else 0
-
-
-def _headline(counts: Mapping[str, int]) -> str:
-    """Return the counts that say something, the most telling first."""
-    telling = sorted((name for name in counts if counts[name]), key=lambda name: (_rank(name), name))
-    return ", ".join(f"{name} {counts[name]}" for name in telling[:_MOST_COUNTS])
-
-
-def _rank(name: str) -> int:
-    return next((rank for rank, start in enumerate(_TELLING) if name.startswith(start)), len(_TELLING))
 
 
 def _step(step: Any) -> dict[str, Any]:  # noqa: ANN401 a step row
@@ -116,6 +109,11 @@ def _counts(counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
 
 def _reasons(counts: Mapping[str, int], prefix: str) -> dict[str, int]:
     return {name.removeprefix(prefix): count for name, count in counts.items() if name.startswith(prefix) and count}
+
+
+def _notes(outcome: RunOutcome) -> list[str]:
+    told = [step.detail.get("notes") for step in outcome.steps]
+    return [str(note) for notes in told if isinstance(notes, list) for note in notes]
 
 
 def _pages(outcome: RunOutcome) -> dict[str, str]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli.counts import headline
 from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, table
 
 if TYPE_CHECKING:
@@ -151,7 +152,7 @@ def _text(run: "RunRow", steps: "list[StepRow]") -> str:
             "started": step.started_at[:19],
             "seconds": round(step.seconds, 2),
             "re-used": "yes" if step.reused else "",
-            "counts": ", ".join(f"{name} {count}" for name, count in list(step.counts.items())[:6]),
+            "counts": headline(step.counts),
         }
         for step in steps
     ]

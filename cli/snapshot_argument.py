@@ -12,19 +12,18 @@ _SHOWN = 5
 
 
 def find_snapshot(text: str, workspace: Path, profile: str) -> Snapshot:
-    """Return the snapshot that `text` names, with its record where it names one or has only one.
+    """Return the snapshot that `text` names, with the record it names, else the one written last.
 
     Raises:
         NotFoundError: there is none.
-        UsageError: `text` begins several ids, or the snapshot was made in several ways.
+        UsageError: `text` begins several ids.
     """
     address, _, record = text.partition("#")
     folder = _folder(address, workspace, profile)
-    records = [record] if record else record_ids(folder)
-    if len(records) > 1:
-        shown = "\n".join(f"  {folder}#{item}" for item in records[:_SHOWN])
-        raise UsageError(f"This snapshot was made in {len(records)} ways; name one of\n{shown}")
-    return open_snapshot(f"{folder}#{records[0]}" if records else folder)
+    if record:
+        return open_snapshot(f"{folder}#{record}")
+    made = [open_snapshot(f"{folder}#{item}") for item in record_ids(folder)]
+    return max(made, key=lambda item: str(item.made_by().get("written_at", "")), default=None) or open_snapshot(folder)
 
 
 def record_ids(folder: str) -> list[str]:

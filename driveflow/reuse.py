@@ -34,6 +34,10 @@ class Reusable(Protocol):
     def objects(self) -> tuple[str, ...]:
         """Addresses that must exist."""
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences for a person."""
+
 
 @dataclass(frozen=True, slots=True)
 class KeptResult:
@@ -44,6 +48,7 @@ class KeptResult:
     metrics: Mapping[str, float]
     pages: Mapping[str, str]
     objects: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def _nobody(_: str) -> None:
@@ -82,7 +87,9 @@ def load_result(store: str, step: str, key: str, tell: Callable[[str], None] = _
     except (NotFoundError, IntegrityError) as error:
         tell(str(error))
         return None
-    return KeptResult(kept["outputs"], kept["counts"], kept["metrics"], pages, tuple(kept["objects"]))
+    return KeptResult(
+        kept["outputs"], kept["counts"], kept["metrics"], pages, tuple(kept["objects"]), tuple(kept["notes"])
+    )
 
 
 def kept_parts(store: str, step: str, key: str) -> Mapping[str, Json] | None:
@@ -100,6 +107,7 @@ def store_result(store: str, step: str, key: str, result: Reusable, parts: Mappi
         "metrics": dict(result.metrics),
         "pages": dict(pages),
         "objects": list(result.objects),
+        "notes": list(result.notes),
         "key": dict(parts),
     }
     write_bytes(join(store, "reuse", step, f"{key}.json"), canonical_json(kept).encode())

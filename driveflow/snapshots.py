@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -200,7 +201,8 @@ def _write_record(folder: str, beside: Beside, made_by: Mapping[str, Json]) -> s
     record = digest({**made_by, **{name: table_digest(table) for name, table in contents.items()}})[:16]
     home = join(folder, "made_by", record)
     parts: list[Json] = [_write_part(home, f"{name}.parquet", table) for name, table in contents.items()]
-    write_bytes(join(home, "record.json"), canonical_json({**made_by, "parts": parts}).encode())
+    told = {**made_by, "parts": parts, "written_at": datetime.now(UTC).isoformat()}
+    write_bytes(join(home, "record.json"), canonical_json(told).encode())
     return record
 
 

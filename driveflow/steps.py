@@ -37,7 +37,8 @@ class StepResult:
     """What a step leaves behind.
 
     `outputs` go to later steps, `counts` to the ledger and the final table, `metrics` and `pages` to people ("summary"
-    is Markdown, "gallery" and "report" are HTML, others JSON); `objects` are addresses that must exist for a reuse.
+    is Markdown, "gallery" and "report" are HTML, others JSON); `objects` are addresses that must exist for a reuse;
+    `notes` are sentences that a person should read.
     """
 
     outputs: Mapping[str, Value]
@@ -45,6 +46,7 @@ class StepResult:
     metrics: Mapping[str, float] = field(default_factory=dict)
     pages: Mapping[str, str] = field(default_factory=dict)
     objects: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +140,11 @@ class _Done:
     spoiled: str = ""  # why a kept result of this key could not be used again
 
     def detail(self) -> dict[str, Json]:
-        """Return what `driveflow runs show --explain` needs to know."""
-        return {name: value for name, value in (("key", self.key), ("spoiled", self.spoiled)) if value}
+        """Return what `driveflow runs show --explain` needs to know, and what a person should read."""
+        notes: Json = list(self.result.notes)
+        return {
+            name: value for name, value in (("key", self.key), ("spoiled", self.spoiled), ("notes", notes)) if value
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +200,7 @@ def _result(spec: StepSpec, work: Work, call: StepCall, context: StepContext) ->
 
 def kept_step(found: KeptResult) -> StepResult:
     """Return a kept result as the step's own."""
-    return StepResult(found.outputs, found.counts, found.metrics, found.pages, found.objects)
+    return StepResult(found.outputs, found.counts, found.metrics, found.pages, found.objects, found.notes)
 
 
 def _identity(value: Value) -> Value:

@@ -33,7 +33,7 @@ def driveflow(*arguments: str, allowed: tuple[int, ...] = (0,)) -> dict:
 def show_run(run: dict) -> None:
     """Print the steps of a run and what came of it."""
     for step in run["steps"]:
-        counts = ", ".join(f"{name} {count}" for name, count in list(step["counts"].items())[:5])
+        counts = ", ".join(f"{name} {count}" for name, count in step["counts"].items() if count)
         reused = "re-used" if step["reused"] else f"{step['seconds']:.1f} s"
         print(f"  {step['step']:<22} {reused:>8}  {counts}")
     for name in ("why", "campaign", "verdict", "model_version", "report"):

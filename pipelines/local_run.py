@@ -37,6 +37,8 @@ STEPS = (
 )
 """Every step, in the order of the flow."""
 
+_STOPPED = 130  # as a shell says of a program that Ctrl-C ended
+
 OnEvent: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 
@@ -141,14 +143,14 @@ def _start(request: RunRequest, folder: Path, descriptors: tuple[int, int]) -> "
 
 
 def _keep_pages(folder: Path, last: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Put the HTML that steps made where a person finds it; return the run's last event, a failure where that fails."""
+    """Put the pages of the steps where a person finds them; return the last event, a failure where that fails."""
     pages = folder / "pages"
     try:
         pages.mkdir(exist_ok=True)
-        for name in ("gallery", "report"):
+        for name, suffix in (("gallery", "html"), ("report", "html"), ("summary", "md")):
             for path in (folder / "artifacts").glob(f"**/{name}"):
                 if path.is_file() and path.stat().st_size:
-                    _put(path, pages / f"{path.parent.name.replace('-', '_')}.{name}.html")
+                    _put(path, pages / f"{path.parent.name.replace('-', '_')}.{name}.{suffix}")
     except OSError as error:
         return {**last, "state": "FAILED", "error": str(told_error(error))}
     return last
@@ -178,6 +180,10 @@ def _settle(
         if state == "FAILED" and not failure:
             failure["message"] = _cause(steps, str(last["error"]))
         error = {"error": str(failure.get("message", last["error"]))}
+        for step in steps:
+            if step.state == "RUNNING":
+                ledger.finish_step(run[0], step.step, StepRow(state=state, error=error["error"]))
+        steps = ledger.steps(run[0])
         ledger.finish_run(run[0], state, {} if state == "SUCCEEDED" else error)
     except LedgerError as broken:
         state = "CANCELLED" if state == "CANCELLED" else "FAILED"
@@ -213,5 +219,6 @@ def raise_for(outcome: RunOutcome) -> None:
     step = str(outcome.failure.get("step", ""))
     text = f"{step}: {message}" if step and not message.startswith(step) else message
     error = DriveflowError(f"{text} (logs: {outcome.folder / 'logs'})")
-    error.exit_code = int(outcome.failure.get("exit_code", 1))
+    stopped = _STOPPED if outcome.state == "CANCELLED" else 1
+    error.exit_code = int(outcome.failure.get("exit_code", stopped))
     raise error

@@ -6,14 +6,14 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from driveflow.canonical import Json, canonical_json, digest
+from driveflow.canonical import Json, canonical_json, digest, digest_bytes
 from driveflow.code_digest import package_digest
 from driveflow.detectors.command_detector import own_python
 from driveflow.detectors.model_folder import open_model, write_model
@@ -104,8 +104,15 @@ def job_record(job: TrainingJob) -> dict[str, Json]:
         "settings": settings,
         "seed": job.settings.seed,
         "code": code,
+        "command": _command_files(job.settings.command),
         "torch": _torch_version() if job.settings.trainer == "builtin" else "",
     }
+
+
+def _command_files(command: Sequence[str]) -> dict[str, Json]:
+    """Return the digests of the files that a trainer's command names: a changed script is another job."""
+    paths = [Path(part) for part in command if Path(part).suffix]
+    return {str(path): digest_bytes(path.read_bytes()) for path in paths if path.is_file()}
 
 
 def _torch_version() -> str:

@@ -31,4 +31,5 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         outputs={"snapshot": labeled.uri},
         counts=collected.counts,
         pages={"summary": counts_page("Labels", collected.counts, held)},
+        notes=collected.notes,
     )

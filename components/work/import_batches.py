@@ -2,13 +2,16 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from components.work.pages import counts_page, markdown_table
 from driveflow.canonical import canonical_json, digest
 from driveflow.code_digest import code_digest
 from driveflow.reuse import load_result, read_object, store_result
 from driveflow.steps import StepContext, StepResult, StepSpec, Value, kept_step
+
+if TYPE_CHECKING:
+    from ingestion.import_batch import ImportedBatch
 
 SPEC = StepSpec("import_batches", ("components.work", "ingestion"))
 
@@ -27,6 +30,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:  # no
         counts=counts,
         pages={"summary": counts_page("Import", counts, "\n".join(result.pages["summary"] for result in results))},
         objects=tuple(entry["snapshot"] for entry in imported),
+        notes=tuple(note for result in results for note in result.notes),
     )
 
 
@@ -62,12 +66,16 @@ def _import(context: StepContext, batch: Any) -> StepResult:  # noqa: ANN401 JSO
     return StepResult(
         outputs={"batch": canonical_json({"name": section.name, "snapshot": snapshot.uri})},
         counts=imported.counts,
-        pages={"summary": _page(section.name, imported.counts, imported.beside.quarantine.to_pylist())},
+        pages={"summary": _page(section.name, imported)},
         objects=(snapshot.uri,),
+        notes=tuple(f"batch {section.name}: {note}" for note in imported.notes),
     )
 
 
-def _page(name: str, counts: Mapping[str, int], quarantine: list[dict[str, Any]]) -> str:
-    rows = [(row["path"], row["line"] or "", row["reason"], row["detail"]) for row in quarantine]
-    held = markdown_table(("file", "line", "reason", "detail"), rows) if rows else "Nothing was quarantined.\n"
-    return counts_page(f"Batch {name}", counts, held)
+def _page(name: str, imported: "ImportedBatch") -> str:
+    held = [
+        (row["path"], row["line"] or "", row["reason"], row["detail"]) for row in imported.beside.quarantine.to_pylist()
+    ]
+    table = markdown_table(("file", "line", "reason", "detail"), held) if held else "Nothing was quarantined.\n"
+    notes = "".join(f"* {note}\n" for note in imported.notes)
+    return counts_page(f"Batch {name}", imported.counts, f"{notes}\n{table}")

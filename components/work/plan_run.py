@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from components.work.pages import markdown_table
 from driveflow.canonical import Json, canonical_json
+from driveflow.errors import UsageError
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def _changed(flow: "Flow", inputs: Mapping[str, Value]) -> "Flow":
     training, labeling = flow.training, flow.labeling
     if int(inputs["seed"]) >= 0:
         training = replace(training, seed=int(inputs["seed"]))
+    if int(inputs["epochs"]) == 0:
+        raise UsageError("epochs takes 1 or more, or -1 for what the flow file says; got 0.")
     if int(inputs["epochs"]) > 0:
         training = replace(training, epochs=int(inputs["epochs"]))
     if int(inputs["budget_frames"]) >= 0:
