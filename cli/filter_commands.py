@@ -37,7 +37,7 @@ def verify(
     """
     from cli.snapshot_argument import find_snapshot
 
-    report = _verify(find_snapshot(snapshot, workspace, profile))
+    report = _verify(find_snapshot(snapshot, workspace, profile, "filter_frames"))
     _print(report, output)
     if not report.sound:
         raise typer.Exit(1)

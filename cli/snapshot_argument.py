@@ -11,8 +11,10 @@ from driveflow.storage.objects import join, list_objects, to_uri
 _SHOWN = 5
 
 
-def find_snapshot(text: str, workspace: Path, profile: str) -> Snapshot:
+def find_snapshot(text: str, workspace: Path, profile: str, step: str = "") -> Snapshot:
     """Return the snapshot that `text` names, with the record it names, else the one written last.
+
+    Where several steps made the same snapshot, the records of `step` go before those of others.
 
     Raises:
         NotFoundError: there is none.
@@ -23,7 +25,9 @@ def find_snapshot(text: str, workspace: Path, profile: str) -> Snapshot:
     if record:
         return open_snapshot(f"{folder}#{record}")
     made = [open_snapshot(f"{folder}#{item}") for item in record_ids(folder)]
-    return max(made, key=lambda item: str(item.made_by().get("written_at", "")), default=None) or open_snapshot(folder)
+    told = {item.uri: item.made_by() for item in made}
+    ranks = {uri: (record.get("step") == step, str(record.get("written_at", ""))) for uri, record in told.items()}
+    return max(made, key=lambda item: ranks[item.uri], default=None) or open_snapshot(folder)
 
 
 def record_ids(folder: str) -> list[str]:

@@ -4,6 +4,7 @@ It replaces six private names of kfp 2.17, each covered by a test: keep `kfp<2.1
 """
 
 import contextlib
+import json
 import logging
 import os
 import re
@@ -23,7 +24,6 @@ from pipelines.forked_step import ForkedStep, can_fork, fork_step
 Emit: TypeAlias = Callable[[dict[str, Json]], None]
 
 _EXECUTOR = "kfp.dsl.executor_main"
-_OUTPUT_FILE = re.compile(r'"outputFile": ?"([^"]+)/executor_output\.json"')
 _PROGRESS = "driveflow-progress "
 _FAILURE = "driveflow-step-failed "
 _STOPPED = 130
@@ -82,8 +82,6 @@ class StepProcesses:
         return spawn(full_command, env=env, stdout=subprocess.PIPE, pass_fds=(self._lock_fd,))
 
     def _is_event(self, step: str, line: bytes) -> bool:
-        import json
-
         text = line.decode(errors="replace")
         for mark, event in ((_PROGRESS, "progress"), (_FAILURE, "step_failed")):
             if text.startswith(mark):
@@ -117,10 +115,13 @@ def replace_interpreter(full_command: list[str], new_executable: str) -> list[st
 
 
 def _step_name(full_command: Sequence[str]) -> str:
-    found = _OUTPUT_FILE.search(" ".join(full_command))
-    if found is None:
-        return "step"
-    return re.sub(r"-\d+$", "", Path(found.group(1)).name).replace("-", "_")
+    """Return the name of the task's folder without the number that KFP adds to a second task of one component."""
+    for part in full_command:
+        if '"outputFile"' in part:
+            with contextlib.suppress(ValueError, KeyError, TypeError):
+                output = json.loads(part)["outputs"]["outputFile"]
+                return re.sub(r"-\d+$", "", Path(output).parent.name).replace("-", "_")
+    return "step"
 
 
 @contextlib.contextmanager
