@@ -14,7 +14,7 @@ from sample.sight import Moment, Standing, burning_lamps, in_sight
 from sample.traffic import REACH_M, Actor
 
 MIN_SIDE_PX = 6.0  # of a box; what is smaller has none
-_MIN_SHARE = 0.35  # of an object's pixels; what is more hidden has no box
+_MIN_SHARE = 0.4  # of an object's pixels; what is more hidden has no box
 _MAX_OBJECTS = 200  # owners are bytes
 
 

@@ -40,7 +40,7 @@ b train   city    dusk  rain  cruise ebike
 b holdout country day   clear cruise ebike
 a train   suburb  day   clear frozen -
 c train   country day   clear cruise -
-a holdout city    dusk  clear halt   -
+a holdout city    dusk  rain  halt   -
 b train   suburb  night rain  cruise -
 c train   city    day   clear slow   -
 a train   city    day   rain  cruise ebike

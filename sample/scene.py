@@ -37,7 +37,7 @@ def make_scene(plan: DrivePlan, route: Route, rng: np.random.Generator) -> Scene
     camera = Camera(
         width_px=width,
         height_px=height,
-        focal_px=0.85 * width * float(rng.uniform(0.94, 1.06)),
+        focal_px=1.0 * width * float(rng.uniform(0.94, 1.06)),
         horizon_px=float(round(height * float(rng.uniform(0.38, 0.48)))),
         height_m=float(rng.uniform(1.35, 1.75)),
         bend_per_m=0.0 if plan.motion == "halt" else float(rng.uniform(-1, 1)) / 220.0,

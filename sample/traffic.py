@@ -13,7 +13,7 @@ from sample.motion import Route
 from sample.people import HAIR, SKINS, TOPS, TROUSERS, Look, paint_pedestrian
 from sample.plan import DrivePlan
 
-SIGHT_M = {"car": 70.0, "pedestrian": 29.0, "cyclist": 31.0, "ebike": 33.0}
+SIGHT_M = {"car": 60.0, "pedestrian": 24.0, "cyclist": 26.0, "ebike": 28.0}
 REACH_M = {"car": 2.6, "pedestrian": 0.5, "cyclist": 1.0, "ebike": 1.1}
 _AHEAD, _TOWARDS, _RIGHTWARDS, _LEFTWARDS = 0.0, math.pi, math.pi / 2, -math.pi / 2
 
@@ -75,6 +75,8 @@ def make_traffic(plan: DrivePlan, route: Route, rng: np.random.Generator) -> lis
     for lane in _lanes(plan, rng):
         actors += _fill(lane, route, rng)
     actors += _queue(plan, rng)
+    if plan.motion in ("cruise", "frozen") and plan.place != "country":
+        actors += _jaywalkers(plan, route, rng)
     if route.stop_s:
         actors += _crossing(route, rng)
     if plan.ebike:
@@ -90,18 +92,19 @@ def _lanes(plan: DrivePlan, rng: np.random.Generator) -> list[_Lane]:
             _Lane("car", 30.0, -3.45, -14.0, _TOWARDS, 0.15),
             _Lane("cyclist", 34.0 * quiet, 1.55, 4.5, _AHEAD, 0.2),
             _Lane("cyclist", 50.0 * quiet, -4.9, -5.0, _TOWARDS, 0.2),
-            _Lane("pedestrian", 34.0 * quiet, 2.7, 1.3, _AHEAD, 0.3),
+            _Lane("pedestrian", 22.0 * quiet, 2.7, 1.3, _AHEAD, 0.4),
+            _Lane("pedestrian", 26.0 * quiet, -6.2, -1.3, _TOWARDS, 0.4),
         ]
-    busy = 1.0 if plan.place == "city" else 1.5
+    busy = 1.0 if plan.place == "city" else 1.4
     return [
-        _Lane("car", 12.0 if plan.motion == "slow" else 20.0 * busy, -3.45, oncoming, _TOWARDS, 0.15),
-        _Lane("car", 11.0 * busy, 2.95, 0.0, _AHEAD, 0.12),
-        _Lane("cyclist", 30.0 * quiet, 1.35, 4.2, _AHEAD, 0.15),
-        _Lane("cyclist", 42.0 * quiet, -4.85, -4.6, _TOWARDS, 0.15),
-        _Lane("pedestrian", 13.0 * quiet * busy, 5.6, 1.3, _AHEAD, 0.9),
-        _Lane("pedestrian", 15.0 * quiet * busy, 5.2, -1.2, _TOWARDS, 0.7),
-        _Lane("pedestrian", 15.0 * quiet * busy, -6.8, 1.2, _AHEAD, 0.7),
-        _Lane("pedestrian", 24.0 * quiet * busy, 4.9, 0.0, float(rng.uniform(-2.5, -0.6)), 0.5),
+        _Lane("car", 13.0 if plan.motion == "slow" else 26.0 * busy, -3.45, oncoming, _TOWARDS, 0.15),
+        _Lane("car", 15.0 * busy, 2.95, 0.0, _AHEAD, 0.12),
+        _Lane("cyclist", 22.0 * quiet, 1.35, 4.2, _AHEAD, 0.15),
+        _Lane("cyclist", 34.0 * quiet, -4.85, -4.6, _TOWARDS, 0.15),
+        _Lane("pedestrian", 9.0 * quiet * busy, 5.2, 1.3, _AHEAD, 0.9),
+        _Lane("pedestrian", 11.0 * quiet * busy, 4.9, -1.2, _TOWARDS, 0.6),
+        _Lane("pedestrian", 10.0 * quiet * busy, -6.4, 1.2, _AHEAD, 0.7),
+        _Lane("pedestrian", 20.0 * quiet * busy, 4.7, 0.0, float(rng.uniform(-2.5, -0.6)), 0.4),
     ]
 
 
@@ -126,6 +129,18 @@ def _queue(plan: DrivePlan, rng: np.random.Generator) -> list[Actor]:
     else:
         gaps = [float(rng.uniform(13, 30))] if rng.random() < 0.65 else []
     return [_actor(rng, "car", (gap, float(rng.uniform(-0.2, 0.2))), (0.0, 0.0), _AHEAD, follows=True) for gap in gaps]
+
+
+def _jaywalkers(plan: DrivePlan, route: Route, rng: np.random.Generator) -> list[Actor]:
+    """Return people who cross the road wherever they like."""
+    made, at = [], 8.0 + 8 * float(rng.random())
+    while at < route.length_m + SIGHT_M["pedestrian"]:
+        pace = float(rng.uniform(1.0, 1.5)) * (1.0 if rng.random() < 0.5 else -1.0)
+        when = route.duration_s * float(rng.uniform(0.2, 0.8))
+        place = (at, float(rng.uniform(-4.5, 3.5)) - pace * when)
+        made.append(_actor(rng, "pedestrian", place, (0.0, pace), _RIGHTWARDS if pace > 0 else _LEFTWARDS))
+        at += (12.0 if plan.place == "city" else 18.0) * float(rng.uniform(0.6, 1.4))
+    return made
 
 
 def _crossing(route: Route, rng: np.random.Generator) -> list[Actor]:
