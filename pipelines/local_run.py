@@ -3,9 +3,12 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -39,6 +42,9 @@ STEPS = (
 
 _STOPPED = 130  # as a shell says of a program that Ctrl-C ended
 
+_KILLED = "the run was killed"
+_STOPPED = "the run was stopped"
+
 OnEvent: TypeAlias = Callable[[Mapping[str, Any]], None]
 
 
@@ -67,7 +73,7 @@ class RunOutcome:
 
 def run_locally(request: RunRequest, on_event: OnEvent) -> RunOutcome:
     """Run the pipeline to its end and return how it ended; `on_event` hears of every step and its progress."""
-    with locked(request.workspace) as lock:
+    with locked(request.workspace) as lock, _stopped_by_any_signal():
         run_id = new_run_id(request.pipeline)
         folder = request.workspace / "runs" / run_id
         _prepare(request, folder)
@@ -89,6 +95,20 @@ def run_locally(request: RunRequest, on_event: OnEvent) -> RunOutcome:
         return RunOutcome(run_id, state, folder, steps, failure)
 
 
+@contextmanager
+def _stopped_by_any_signal() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP stop a run as Ctrl-C does, so that its end is recorded; what is ignored stays ignored."""
+    numbers = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) != signal.SIG_IGN]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []
+    before = {number: signal.signal(number, signal.default_int_handler) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 def _prepare(request: RunRequest, folder: Path) -> None:
     folder.mkdir(parents=True)
     (folder / "pipeline.yaml").write_text(request.package, encoding="utf-8")
@@ -99,8 +119,16 @@ def _close_abandoned(ledger: Ledger, request: RunRequest) -> None:
     """Say of runs whose processes are gone that they failed: the lock is ours, so nobody else runs here."""
     for run in ledger.runs(limit=20):
         if run.state == "RUNNING" and run.params.get("folder") == str(request.workspace / "runs" / run.run_id):
-            ledger.finish_run(run.run_id, "FAILED", {"error": "the run was killed"})
+            _close_steps(ledger, run.run_id, "FAILED", _KILLED)
+            ledger.finish_run(run.run_id, "FAILED", {"error": _KILLED})
     sweep(request.workspace, filter(None, (Path(request.place.scratch), local_path(request.place.store))))
+
+
+def _close_steps(ledger: Ledger, run_id: str, state: State, error: str) -> None:
+    """Say of the steps that still seem to run how they ended."""
+    for step in ledger.steps(run_id):
+        if step.state == "RUNNING":
+            ledger.finish_step(run_id, step.step, StepRow(state=state, error=error))
 
 
 def _follow(
@@ -123,7 +151,7 @@ def _follow(
                     failure = event
         child.wait()
     except KeyboardInterrupt:
-        last = {"event": "finished", "state": "CANCELLED", "error": "stopped"}
+        last = {"event": "finished", "state": "CANCELLED", "error": _STOPPED}
     finally:
         stop_group(child)
     return last, failure
@@ -179,12 +207,12 @@ def _settle(
             failure.setdefault("message", "the runner ended, but not every step recorded its result")
         if state == "FAILED" and not failure:
             failure["message"] = _cause(steps, str(last["error"]))
-        error = {"error": str(failure.get("message", last["error"]))}
-        for step in steps:
-            if step.state == "RUNNING":
-                ledger.finish_step(run[0], step.step, StepRow(state=state, error=error["error"]))
+        if state == "CANCELLED":
+            failure.setdefault("message", _STOPPED)
+        error = str(failure.get("message", ""))
+        _close_steps(ledger, run[0], state, error)
         steps = ledger.steps(run[0])
-        ledger.finish_run(run[0], state, {} if state == "SUCCEEDED" else error)
+        ledger.finish_run(run[0], state, {} if state == "SUCCEEDED" else {"error": error})
     except LedgerError as broken:
         state = "CANCELLED" if state == "CANCELLED" else "FAILED"
         failure.setdefault("message", str(broken))
@@ -215,7 +243,7 @@ def raise_for(outcome: RunOutcome) -> None:
     """Raise the error that the failing step met, with its exit code."""
     if outcome.state == "SUCCEEDED":
         return
-    message = str(outcome.failure.get("message", "the run was stopped"))
+    message = str(outcome.failure.get("message", _STOPPED))
     step = str(outcome.failure.get("step", ""))
     text = f"{step}: {message}" if step and not message.startswith(step) else message
     error = DriveflowError(f"{text} (logs: {outcome.folder / 'logs'})")
