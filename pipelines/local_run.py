@@ -42,8 +42,8 @@ STEPS = (
 
 _STOPPED = 130  # as a shell says of a program that Ctrl-C ended
 
-_KILLED = "the run was killed"
-_STOPPED = "the run was stopped"
+_WAS_KILLED = "the run was killed"
+_WAS_STOPPED = "the run was stopped"
 
 OnEvent: TypeAlias = Callable[[Mapping[str, Any]], None]
 
@@ -119,8 +119,8 @@ def _close_abandoned(ledger: Ledger, request: RunRequest) -> None:
     """Say of runs whose processes are gone that they failed: the lock is ours, so nobody else runs here."""
     for run in ledger.runs(limit=20):
         if run.state == "RUNNING" and run.params.get("folder") == str(request.workspace / "runs" / run.run_id):
-            _close_steps(ledger, run.run_id, "FAILED", _KILLED)
-            ledger.finish_run(run.run_id, "FAILED", {"error": _KILLED})
+            _close_steps(ledger, run.run_id, "FAILED", _WAS_KILLED)
+            ledger.finish_run(run.run_id, "FAILED", {"error": _WAS_KILLED})
     sweep(request.workspace, filter(None, (Path(request.place.scratch), local_path(request.place.store))))
 
 
@@ -151,7 +151,7 @@ def _follow(
                     failure = event
         child.wait()
     except KeyboardInterrupt:
-        last = {"event": "finished", "state": "CANCELLED", "error": _STOPPED}
+        last = {"event": "finished", "state": "CANCELLED", "error": _WAS_STOPPED}
     finally:
         stop_group(child)
     return last, failure
@@ -208,7 +208,7 @@ def _settle(
         if state == "FAILED" and not failure:
             failure["message"] = _cause(steps, str(last["error"]))
         if state == "CANCELLED":
-            failure.setdefault("message", _STOPPED)
+            failure.setdefault("message", _WAS_STOPPED)
         error = str(failure.get("message", ""))
         _close_steps(ledger, run[0], state, error)
         steps = ledger.steps(run[0])
@@ -243,7 +243,7 @@ def raise_for(outcome: RunOutcome) -> None:
     """Raise the error that the failing step met, with its exit code."""
     if outcome.state == "SUCCEEDED":
         return
-    message = str(outcome.failure.get("message", _STOPPED))
+    message = str(outcome.failure.get("message", _WAS_STOPPED))
     step = str(outcome.failure.get("step", ""))
     text = f"{step}: {message}" if step and not message.startswith(step) else message
     error = DriveflowError(f"{text} (logs: {outcome.folder / 'logs'})")
