@@ -12,6 +12,7 @@ from training.builtin.levels import LEVELS
 Answer: TypeAlias = tuple[Tensor, Tensor]
 _CHANNELS: Final = (16, 32, 64, 128, 128)  # at 1/2, 1/4, 1/8, 1/16 and 1/32 of the picture
 _BLOCKS: Final = (0, 1, 2, 1)  # more at 1/4, 1/8, 1/16 and 1/32
+_WHOLE: Final = 3  # so many halvings mix all channels: separable ones lose small objects there
 _PYRAMID_CHANNELS: Final = 64
 _PYRAMID_STRIDES_PX: Final = (8, 16)
 _GROUPS: Final = 8
@@ -29,10 +30,13 @@ class Network(nn.Module):
     def __init__(self, classes: int) -> None:
         super().__init__()
         first, *deeper = _CHANNELS
-        self.stem = nn.Sequential(nn.Conv2d(3, first, 3, 2, 1, bias=False), _norm(first), nn.ReLU(inplace=True))
+        self.stem = _whole(3, first)
         self.down = nn.ModuleList(
-            nn.Sequential(_Separable(before, after, 2), *(_Separable(after, after, 1) for _ in range(more)))
-            for before, after, more in zip(_CHANNELS[:-1], deeper, _BLOCKS, strict=True)
+            nn.Sequential(
+                _whole(before, after) if place < _WHOLE else _Separable(before, after, 2),
+                *(_Separable(after, after, 1) for _ in range(more)),
+            )
+            for place, (before, after, more) in enumerate(zip(_CHANNELS[:-1], deeper, _BLOCKS, strict=True))
         )
         pyramid = _PYRAMID_CHANNELS
         self.across = nn.ModuleList(nn.Conv2d(channels, pyramid, 1, bias=False) for channels in deeper[1:])
@@ -43,12 +47,15 @@ class Network(nn.Module):
             for stride, level in zip(_PYRAMID_STRIDES_PX, LEVELS, strict=True)
         )
         for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, nonlinearity="relu")
+        for module in self.modules():
             if isinstance(module, _Head | _Separable):
                 module.start()
 
     def forward(self, pictures: Tensor) -> list[Answer]:
         """Return an answer for each level."""
-        level = self.stem(pictures.float() / 64.0 - 2.0)
+        level = self.stem(pictures.contiguous().float() / 64.0 - 2.0)
         levels: list[Tensor] = []
         for stage in self.down:
             level = stage(level)
@@ -77,8 +84,6 @@ class _Separable(nn.Module):
 
     def start(self) -> None:
         """Set the first weights: what is added is nothing at first."""
-        for layer in (self.each, self.across):
-            nn.init.kaiming_normal_(layer.weight, nonlinearity="relu")
         if self.residual:
             nn.init.zeros_(self.last.weight)
 
@@ -109,6 +114,11 @@ class _Head(nn.Module):
         heat = functional.pixel_shuffle(self.heat(values), self.parts)
         sides = functional.pixel_shuffle(self.sides(values), self.parts)
         return heat, torch.exp(sides.clamp(-4.0, 6.0))
+
+
+def _whole(before: int, after: int) -> nn.Sequential:
+    """Return a 3 x 3 convolution across all channels that halves both sides."""
+    return nn.Sequential(nn.Conv2d(before, after, 3, 2, 1, bias=False), _norm(after), nn.ReLU(inplace=True))
 
 
 def _norm(channels: int) -> nn.GroupNorm:
