@@ -42,18 +42,18 @@ def _script(folder, body):
     return ("python", str(path))
 
 
-def _workers():
-    """The workers of the built-in trainer, by rank."""
+def _workers(folder):
+    """The workers of the built-in trainer that work under `folder`, by rank; never those of another run."""
     found = {}
-    for folder in Path("/proc").glob("[0-9]*"):
+    for process in Path("/proc").glob("[0-9]*"):
         try:
-            if b"training.builtin.worker" in (folder / "cmdline").read_bytes():
-                said = dict(
-                    item.split(b"=", 1) for item in (folder / "environ").read_bytes().split(b"\0") if b"=" in item
-                )
-                found[int(said[b"RANK"])] = int(folder.name)
-        except (OSError, KeyError):
+            items = (process / "environ").read_bytes().decode(errors="replace").split("\0")
+            command = (process / "cmdline").read_bytes()
+        except OSError:
             continue
+        said = dict(item.split("=", 1) for item in items if "=" in item)
+        if b"training.builtin.worker" in command and Path(said.get("DRIVEFLOW_OUTPUT", "/")).is_relative_to(folder):
+            found[int(said["RANK"])] = int(process.name)
     return found
 
 
@@ -106,7 +106,7 @@ def test_a_worker_that_is_killed_changes_nothing_about_the_result(tmp_path):
 
     def kill(done: int, _total: int, what: str) -> None:
         if what == "epochs trained" and done == 1 and not killed:
-            killed.append(_workers()[1])
+            killed.append(_workers(tmp_path / "two")[1])
             os.kill(killed[0], signal.SIGKILL)
 
     disturbed = train(job, kill)
@@ -133,7 +133,7 @@ def test_another_machine_goes_on_from_the_store_after_the_first_is_killed(tmp_pa
     deadline = time.monotonic() + 120
     while not list(checkpoints.rglob("checkpoint.safetensors")) and time.monotonic() < deadline:
         time.sleep(0.02)
-    workers = _workers()
+    workers = _workers(tmp_path)
 
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
