@@ -145,16 +145,25 @@ def _follow(
             for line in events:
                 event = json.loads(line)
                 on_event(event)
+                if event["event"] == "step_started":
+                    last = {**last, "error": f"the runner's process ended early, at {event['step']}"}
                 if event["event"] == "finished":
                     last = event
                 if event["event"] == "step_failed" and not failure:
                     failure = event
+                if event["event"] == "step_finished" and event["code"] and not failure:
+                    failure = {"step": event["step"], "message": _without_a_word(event["code"])}
         child.wait()
     except KeyboardInterrupt:
         last = {"event": "finished", "state": "CANCELLED", "error": _WAS_STOPPED}
     finally:
         stop_group(child)
     return last, failure
+
+
+def _without_a_word(code: int) -> str:
+    how = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return f"ended without a word ({how}); its log says why"
 
 
 def _start(request: RunRequest, folder: Path, descriptors: tuple[int, int]) -> "subprocess.Popen[bytes]":

@@ -1,9 +1,7 @@
 """A run that is killed, again and again, and started again ends where one that nobody killed ends."""
 
-import os
 import random
 import signal
-import subprocess
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,14 +10,14 @@ from pathlib import Path
 import pytest
 
 from driveflow.ledger.ledger import open_ledger
-from tests.end_to_end.command import command, environment, run, steps
+from tests.end_to_end.command import run, steps
 from tests.end_to_end.conftest import Drives, Undisturbed
+from tests.end_to_end.watching import orphans_of, runs_in, start, wait_for_step
 
 pytestmark = pytest.mark.slow
 
 _KILLS = 10
 _SEED = 20261129
-_PATIENCE_S = 120.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +37,13 @@ def test_ten_kills_change_nothing_but_the_time(drives: Drives, undisturbed: Undi
         moment = next(moments)
         if _kill_at(moment, drives.flow, workspace):
             killed.append(moment)
-        assert _processes_of(workspace) == [], f"orphans after a kill at {moment}"
+        assert orphans_of(workspace) == [], f"orphans after a kill at {moment}"
     result = run(drives.flow, workspace)
 
     assert result["snapshots"] == undisturbed.result["snapshots"], killed
     _is_done_once(workspace, undisturbed.workspace)
     assert _litter(workspace) == []
-    assert _processes_of(workspace) == []
+    assert orphans_of(workspace) == []
 
 
 def _moments(undisturbed: Undisturbed) -> Iterator[_Moment]:
@@ -64,31 +62,14 @@ def _moments(undisturbed: Undisturbed) -> Iterator[_Moment]:
 
 def _kill_at(moment: _Moment, flow: Path, workspace: Path) -> bool:
     """Start a run, kill its first process at `moment`, and tell whether it still ran then."""
-    known = set(_runs(workspace))
-    process = subprocess.Popen(
-        command("run", flow, "--workspace", workspace),
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-    )
-    deadline_s = time.monotonic() + _PATIENCE_S
-    while moment.step and process.poll() is None and not _has_begun(moment.step, workspace, known):
-        assert time.monotonic() < deadline_s, f"{moment.step} never began"
-        time.sleep(0.01)
+    before = runs_in(workspace)
+    process = start(flow, workspace)
+    if moment.step:
+        wait_for_step(process, moment.step, workspace, before)
     time.sleep(moment.delay_s)
     process.kill()
-    return process.wait() == -signal.SIGKILL
-
-
-def _runs(workspace: Path) -> list[str]:
-    folder = workspace / "runs"
-    return sorted(path.name for path in folder.iterdir()) if folder.exists() else []
-
-
-def _has_begun(step: str, workspace: Path, known: set[str]) -> bool:
-    return any(
-        (workspace / "runs" / name / "logs" / f"{step}.log").exists() for name in _runs(workspace) if name not in known
-    )
+    process.communicate()
+    return process.returncode == -signal.SIGKILL
 
 
 def _is_done_once(workspace: Path, other: Path) -> None:
@@ -107,30 +88,6 @@ def _is_done_once(workspace: Path, other: Path) -> None:
         path.name for path in (other / "store/models").iterdir()
     ]
     assert {run.state for run in ledger.runs(100)} == {"FAILED", "SUCCEEDED"}
-
-
-def _processes_of(workspace: Path) -> list[str]:
-    """Return what still runs for `workspace` five seconds from now, by environment or command line."""
-    for _ in range(50):
-        found = _living(os.fsencode(workspace))
-        if not found:
-            return []
-        time.sleep(0.1)
-    return found
-
-
-def _living(name: bytes) -> list[str]:
-    found = []
-    for folder in Path("/proc").iterdir():
-        if not folder.name.isdigit() or int(folder.name) == os.getpid():
-            continue
-        try:
-            told = (folder / "environ").read_bytes(), (folder / "cmdline").read_bytes()
-        except OSError:
-            continue  # it has ended, or it is another user's
-        if any(name in text for text in told):
-            found.append(f"{folder.name}: {told[1].replace(bytes(1), b' ').decode(errors='replace')}")
-    return found
 
 
 def _litter(workspace: Path) -> list[str]:

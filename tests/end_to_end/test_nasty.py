@@ -96,6 +96,7 @@ def test_what_was_decided_of_every_file_and_why_is_written_down(imported: _Impor
 
 def test_nothing_is_written_outside_the_workspace(imported: _Imported):
     assert imported.after == imported.before
+    assert not Path("/abs").exists()  # where one of the hostile archives points
 
 
 def _listing(*folders: Path, but: Path) -> dict[str, tuple[int, int]]:
