@@ -19,19 +19,22 @@ from training.builtin.loss import SIDES_WEIGHT, LossSums, loss_sums
 from training.builtin.network import Network
 from training.builtin.optimizer import Optimizer
 
-_SAVE_EVERY_S: Final = 30.0
 _MOST_GRADIENT: Final = 10.0
 _WEIGHTS: Final = "weights/"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schedule:
-    """How long and how fast to train, and where to save; `note` is told the metrics of all epochs after each."""
+    """How long and how fast to train, and where to save: after each epoch, and in one that takes long.
+
+    `note` is told the metrics of all epochs after each.
+    """
 
     epochs: int
     learning_rate: float
     checkpoints: Path
     note: Callable[[list[dict[str, Json]]], None]
+    save_every_s: float = 30.0
 
 
 class Trainer:
@@ -57,7 +60,7 @@ class Trainer:
             while place.step < self._batches.steps:
                 place.sums = [one + other for one, other in zip(place.sums or [0.0] * 4, self._step(), strict=True)]
                 place.step += 1
-                if time.monotonic() - saved_s > _SAVE_EVERY_S and place.step < self._batches.steps:
+                if time.monotonic() - saved_s > self._schedule.save_every_s and place.step < self._batches.steps:
                     saved_s = self._save()
             place.metrics.append(self._epoch_metrics())
             place.epoch, place.step, place.sums = place.epoch + 1, 0, []
