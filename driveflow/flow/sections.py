@@ -172,8 +172,8 @@ class TrainingSection:
     resources: ResourceSection = field(default_factory=ResourceSection)
     epochs: Positive = 12
     image_size_px: Annotated[int, Field(ge=64, le=1024, multiple_of=32)] = 256  # long side
-    batch_size: Positive = 16  # over all workers
-    learning_rate: Annotated[float, Field(gt=0)] = 0.002
+    batch_size: Positive = 8  # over all workers
+    learning_rate: Annotated[float, Field(gt=0)] = 0.004
     seed: int = 0
     max_seconds: Positive = 3600
 
