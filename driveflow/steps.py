@@ -127,6 +127,8 @@ def run_step(spec: StepSpec, work: Work, call: StepCall, deliver: Deliver | None
         if deliver is not None:
             deliver(done.result)
         _finish(ledger, spec, attempt, done)
+    except BrokenPipeError:  # the runner is gone, and whoever ended it says how the run ended
+        raise
     except (DriveflowError, OSError) as error:
         raise _failed(attempt, error) from error
     return done.result
