@@ -41,7 +41,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> _Imported:
     home = tmp_path_factory.mktemp("nasty")
     flow, workspace = home / "flow.yaml", home / "workspace"
     flow.write_text(_FLOW.format(made=made / "files", pillow=pillow), encoding="utf-8")
-    watched = (home.parent, made, pillow)
+    watched = (home, made, pillow)
     before = _listing(*watched, but=workspace)
     result = run(flow, workspace, "--pipeline", "curate")
     after = _listing(*watched, but=workspace)

@@ -34,6 +34,7 @@ s3: {{endpoint: "{endpoint}", region: us-east-1}}
 """
 _FLOW = ("plan-run", "import-batches", "merge-batches", "fingerprint-frames", "filter-frames", "find-corner-cases")
 _FLOW += ("hand-off-frames", "collect-labels", "build-training-set", "train-model", "validate-model", "promote-model")
+_WORLD = frozenset(("plan-run", "hand-off-frames", "collect-labels", "train-model", "promote-model"))
 _TRAINING = ("collect-labels", "fingerprint-frames", "build-training-set", "train-model", "validate-model")
 
 
@@ -57,7 +58,7 @@ class _Site:
         """Run a pipeline as a cluster would."""
         pods = self.folder / f"pods-{number}"
         pods.mkdir()
-        cluster = Cluster(python, pods, f"00000000-0000-4000-8000-{number:012d}", self.secrets)
+        cluster = Cluster(python, pods, f"00000000-0000-4000-8000-{number:012d}", self.secrets, _WORLD)
         return cluster, cluster.run(self.compiled(pipeline), {})
 
 
@@ -69,10 +70,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def site(drives: Drives, s3_server: S3Server, s3_store: str, postgres_url: str, tmp_path: Path) -> _Site:
-    """The sample's batches on S3, its flow file unchanged, and a cluster profile."""
-    for path in sorted(drives.folder.glob("batches/**/*")):
-        if path.is_file():
-            put_file(path, join(s3_store, *path.relative_to(drives.folder).parts))
+    """The sample's flow file, unchanged, beside a cluster profile."""
     (tmp_path / "profiles").mkdir()
     profile = _PROFILE.format(home=s3_store, endpoint=s3_server.endpoint)
     (tmp_path / "profiles" / "kfp.yaml").write_text(profile, encoding="utf-8")
@@ -85,6 +83,7 @@ def test_the_flow_unchanged_makes_the_laptops_snapshots_and_retrains(
     drives: Drives, undisturbed: Undisturbed, python: Path, site: _Site
 ):
     laptop = _outputs_on_the_laptop(undisturbed)
+    _upload(drives, site)
     with _away(drives.folder), _away(undisturbed.workspace):
         flow, made = site.run(python, "flow", 1)
     annotated = _annotate(made["hand-off-frames"]["Output"], drives, site)
@@ -133,7 +132,7 @@ def test_a_step_that_finds_sqlite_in_its_secret_refuses_it(python: Path, site: _
         (("ledger: .*", ""), None, "the ledger in the workspace"),
         (("store: .*", "store: file:///data/store"), None, "store file:///data/store"),
         (("data_root: .*", "data_root: /data"), None, "data_root file:///data"),
-        (None, ("workers_per_node: 2", "nodes: 2"), "training.nodes 2"),
+        (None, (r"training: \{", "training: {nodes: 2, "), "training.nodes 2"),
         (None, ("path: batches/drives_a", "path: /data/a"), "the path /data/a of batch drives_a"),
         (("secrets: .*", "secrets: []"), None, "env:DRIVEFLOW_LEDGER_URL"),
     ],
@@ -163,6 +162,12 @@ def _away(folder: Path) -> Iterator[None]:
         yield
     finally:
         hidden.rename(folder)
+
+
+def _upload(drives: Drives, site: _Site) -> None:
+    for path in sorted(drives.folder.glob("batches/**/*")):
+        if path.is_file():
+            put_file(path, join(site.home, *path.relative_to(drives.folder).parts))
 
 
 def _outputs_on_the_laptop(undisturbed: Undisturbed) -> dict[str, str]:
@@ -209,6 +214,9 @@ def _is_recorded(site: _Site, *clusters: Cluster) -> None:
 
     assert states == {cluster.run_id: "SUCCEEDED" for cluster in clusters}
     assert len(champions) == 1
+    promoted = [event.version for event in ledger.model_events("sample") if event.kind == "promoted"]
+    assert len(promoted) == len(set(promoted)) > 0
+    assert len(ledger.campaigns(flow="sample")) == 1
     for cluster in clusters:
         recorded = {step.step.replace("_", "-"): step.state for step in ledger.steps(cluster.run_id)}
         assert recorded == dict.fromkeys(cluster.executed, "SUCCEEDED")

@@ -17,7 +17,7 @@ batches:
   - {{name: batch_a, path: "{home}/batch_a", format: yolo}}
   - {{name: batch_b, path: "{home}/batch_b", format: yolo}}
 holdout: {{source_splits: [valid]}}
-training: {{epochs: 1, image_size_px: 96, batch_size: 32, seed: 1}}
+training: {{epochs: 1, image_size_px: 64, batch_size: 32, seed: 1}}
 gate: {{floors: [{{metric: AP50, at_least: 0.9}}]}}
 """
 _DRIVE = """\

@@ -37,19 +37,20 @@ def _clear_line(ended: _Ended) -> str:
     return ended.finished.words[0]
 
 
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
-def test_a_run_that_is_told_to_stop_is_cancelled_and_can_be_started_again(drives: Drives, tmp_path, sign):
+def test_a_run_that_is_told_to_stop_is_cancelled_and_can_be_started_again(drives: Drives, tmp_path):
     workspace = tmp_path / "workspace"
-    process = start(drives.flow, workspace, "--pipeline", "curate", "-o", "json")
-    wait_for_step(process, "import_batches", workspace, set())
 
-    process.send_signal(sign)
-    ended = _end(process, workspace)
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        before = runs_in(workspace)
+        process = start(drives.flow, workspace, "--pipeline", "curate", "-o", "json")
+        wait_for_step(process, "import_batches", workspace, before)
+        process.send_signal(sign)
+        ended = _end(process, workspace)
 
-    assert ended.finished.code == 130
-    assert "the run was stopped" in _clear_line(ended)
-    assert ended.shown["state"] == ended.finished.json["state"] == "CANCELLED"
-    assert {step["state"] for step in ended.shown["steps"]} <= {"SUCCEEDED", "CANCELLED"}
+        assert ended.finished.code == 130
+        assert "the run was stopped" in _clear_line(ended)
+        assert ended.shown["state"] == ended.finished.json["state"] == "CANCELLED"
+        assert {step["state"] for step in ended.shown["steps"]} <= {"SUCCEEDED", "CANCELLED"}
     assert run(drives.flow, workspace, "--pipeline", "curate")["state"] == "SUCCEEDED"
 
 
