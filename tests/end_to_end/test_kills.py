@@ -14,7 +14,7 @@ from tests.end_to_end.command import run, steps
 from tests.end_to_end.conftest import Drives, Undisturbed
 from tests.end_to_end.watching import orphans_of, runs_in, start, wait_for_step
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 _KILLS = 10
 _SEED = 20261129

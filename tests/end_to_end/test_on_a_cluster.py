@@ -18,7 +18,7 @@ from tests.end_to_end.conftest import Drives, Undisturbed
 from tests.end_to_end.pods import ROOT, Cluster, installed_wheel
 from tests.servers import S3Server
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 _LEDGER = "DRIVEFLOW_LEDGER_URL"
 _KEYS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
