@@ -60,7 +60,13 @@ KEYS = {"frames": ("frame_id",), "sources": ("frame_id", "batch", "path"), "boxe
 
 # Beside the identity.
 LOCATIONS = pa.schema(  # where the encoded bytes of a frame lie: a whole object, or a slice of a shard
-    [("frame_id", pa.string()), ("uri", pa.string()), ("offset", pa.int64()), ("length", pa.int64())]
+    [
+        ("frame_id", pa.string()),
+        ("uri", pa.string()),
+        ("offset", pa.int64()),
+        ("length", pa.int64()),
+        ("digest", pa.string()),  # sha256 of the bytes there; null: it is the frame_id
+    ]
 )
 DECISIONS = pa.schema(
     [

@@ -10,8 +10,8 @@ import pyarrow as pa
 from driveflow import tables as columns
 from driveflow.errors import BrokenDataError, EmptyBatchError, NotFoundError
 from driveflow.flow.sections import BatchSection, TaxonomySection
-from driveflow.formats.catalog import READERS
-from driveflow.formats.detect import detect_format
+from driveflow.formats.catalog import FORMATS
+from driveflow.formats.detect import detect_formats
 from driveflow.formats.label_set import LabelSet
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import Beside, SnapshotTables
@@ -143,16 +143,19 @@ def _assemble(
 
 def _read_labels(files: BatchFiles, section: BatchSection) -> tuple[LabelSet, str]:
     """Return the labels, and a note that says how they were read."""
-    kind = section.format
-    if kind == "auto":
-        kind = "coco" if section.annotations else detect_format(files)  # type: ignore[assignment]
-    labels = READERS[kind](files, files.place_of(section.annotations) if section.annotations else "")
+    annotations = files.place_of(section.annotations) if section.annotations else ""
+    if annotations and not any(path == annotations or path.startswith(f"{annotations}/") for path in files.paths):
+        raise NotFoundError(f"annotations: {section.annotations!r} is no file of the batch.")
+    found = detect_formats(files, annotations) if section.format == "auto" else [section.format]
+    kind = found[0]
+    labels = FORMATS[kind].read(files, annotations)
     if section.format not in {"auto", "folder"} and not labels.files:
         raise NotFoundError(
             f"Batch {section.name!r} states format {kind}, but holds no {kind} labels; "
             "format: folder would import it without labels."
         )
-    return labels, f"Read as {kind}."
+    others = f" There are labels of {' and '.join(found[1:])} too, which were not read." if found[1:] else ""
+    return labels, f"Read as {kind}.{others}"
 
 
 def _read_metadata(files: BatchFiles, section: BatchSection) -> tuple[Metadata, str]:

@@ -111,12 +111,8 @@ def _mapped(boxes: pl.DataFrame, classes: ClassMap, batch: str) -> pl.DataFrame:
         attributes=pl.Series(attributes, dtype=pl.String), ignore=pl.col("ignore") | pl.col("ignored")
     )
     found = found.drop("class_name").rename({"to": "class_name"})
-    nothing = {
-        "score": pl.lit(None, pl.Float64),
-        "annotator": pl.lit(None, pl.String),
-        "guideline": pl.lit(None, pl.String),
-    }
-    found = with_box_ids(found).with_columns(origin=pl.lit(f"batch:{batch}"), **nothing)
+    found = with_box_ids(found)
+    found = found.with_columns(origin=pl.lit(f"batch:{batch}"), guideline=pl.lit(None, pl.String))
     return found.select(*columns.BOXES.names, "turn", "by")
 
 

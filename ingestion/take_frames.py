@@ -18,7 +18,8 @@ from ingestion.merge_frames import United, unite_attributes
 from ingestion.metadata import Metadata, PictureData
 
 _NOTHING = PictureData()
-_HINTS = ("drive", "sequence", "camera", "captured_ns", "source_split")
+_PLACE = ("lat", "lon", "speed_mps", "heading_deg")
+_HINTS = ("drive", "sequence", "camera", "captured_ns", "clock", *_PLACE, "source_split")
 Row = dict[str, Any]
 
 
@@ -54,7 +55,7 @@ def _hints(labels: LabelSet) -> dict[str, Row]:
     for path, *values in zip(*columns_, strict=True):
         said = found.setdefault(path, {})
         for name, value in zip(_HINTS, values, strict=True):
-            said[name] = said.get(name) or value
+            said[name] = value if said.get(name) in {None, ""} else said[name]
     return found
 
 
@@ -72,17 +73,16 @@ def _drive_hints(looked: Looked, hints: Mapping[str, Row], metadata: Metadata) -
 
 def _source(looked: Looked, said: Row, data: PictureData, section: BatchSection) -> Row:
     captured_ns = data.captured_ns if data.captured_ns is not None else said.get("captured_ns")
+    clock = data.clock or said.get("clock") or "none"
+    where = {name: said.get(name) if (own := getattr(data, name)) is None else own for name in _PLACE}
     return {
         "frame_id": looked.frame_id,
         "batch": section.name,
         "path": looked.file.name,
         "camera": data.camera or said.get("camera") or section.camera,
         "captured_ns": captured_ns,
-        "clock": data.clock if data.clock and captured_ns is not None else "none",
-        "lat": data.lat,
-        "lon": data.lon,
-        "speed_mps": data.speed_mps,
-        "heading_deg": data.heading_deg,
+        "clock": clock if captured_ns is not None else "none",
+        **where,
         "source_split": said.get("source_split") or split_of_folders(looked.file.place),
     }
 

@@ -11,6 +11,12 @@ Share = Annotated[float, Field(ge=0.0, le=1.0)]
 Positive = Annotated[int, Field(ge=1)]
 Count = Annotated[int, Field(ge=0)]
 
+LabelFormatName = Literal[
+    "auto", "coco", "yolo", "voc", "kitti", "bdd100k", "scalabel", "nuscenes", "waymo", "openlabel", "cvat",
+    "label_studio", "open_images", "labelme", "mot", "udacity", "recording", "folder",
+]  # fmt: skip
+"""What a batch may be stated to be; T4 tables are nuscenes."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaxonomySection:
@@ -30,7 +36,7 @@ class BatchSection:
     __pydantic_config__ = _STRICT
     name: Name
     path: Annotated[str, Field(min_length=1)]  # relative to the profile's data root, or file:// or s3://
-    format: Literal["auto", "coco", "yolo", "folder"] = "auto"
+    format: LabelFormatName = "auto"
     annotations: str = ""  # the COCO JSON, relative to `path`; empty: found by content
     metadata: str = (
         ""  # a CSV with one row a file (path, drive, camera, captured_ns, ...); empty: metadata.csv if there

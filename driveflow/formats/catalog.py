@@ -1,11 +1,25 @@
 """The label formats that driveflow reads."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
-from driveflow.formats.coco import read_coco
+from driveflow.formats.coco import coco_files, read_coco
 from driveflow.formats.label_set import LabelFiles, LabelSet, no_labels
+from driveflow.formats.sniff import Sniffer
 from driveflow.formats.yolo import read_yolo
+from driveflow.formats.yolo_layout import bare_yolo_files, yolo_settings_files
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFormat:
+    """One format: `read` takes the files and what the batch names as annotations, or nothing.
+
+    `find` returns, by content, the files that are of this format.
+    """
+
+    read: Callable[[LabelFiles, str], LabelSet]
+    find: Callable[[Sniffer], Sequence[str]]
 
 
 def read_folder(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: ARG001 the face of every reader
@@ -13,9 +27,11 @@ def read_folder(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: 
     return no_labels()
 
 
-READERS: Final[Mapping[str, Callable[[LabelFiles, str], LabelSet]]] = {
-    "coco": read_coco,
-    "yolo": read_yolo,
-    "folder": read_folder,
+FORMATS: Final[Mapping[str, LabelFormat]] = {
+    "yolo": LabelFormat(read_yolo, yolo_settings_files),
+    "coco": LabelFormat(read_coco, coco_files),
+    # bare text files beside pictures are the weakest sign of all, so they are looked for last: see detect.py
+    "bare_yolo": LabelFormat(read_yolo, bare_yolo_files),
+    "folder": LabelFormat(read_folder, lambda _sniffer: ()),
 }
-"""By format name: (files, annotations file or "") -> what the labels say."""
+"""By name, the surest sign first: where a batch is of several formats, the first that finds files is read."""

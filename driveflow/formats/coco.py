@@ -162,7 +162,7 @@ class _CocoFile:
             ignore = bool(annotation.iscrowd or annotation.ignore)
             own_id = own[1] if times[own] == 1 else ""
             known = (picture, self.path, self.listings[image], None, own_id, name)
-            rows.append((*known, *box, False, ignore, _attributes(annotation)))
+            rows.append((*known, *box, False, ignore, _attributes(annotation), _score(annotation), None))
         columns = list(zip(*rows, strict=True)) or [()] * len(LABEL_BOXES)
         arrays = [pa.array(column, kind.type) for column, kind in zip(columns, LABEL_BOXES, strict=True)]
         self.builder.add_boxes(pa.table(arrays, schema=LABEL_BOXES))
@@ -234,15 +234,18 @@ def _image_attributes(image: CocoImage) -> Mapping[str, Json]:
 
 
 def _attributes(annotation: CocoAnnotation) -> str:
-    if not (annotation.attributes or annotation.iscrowd) and annotation.track_id is annotation.score is None:
+    if not (annotation.attributes or annotation.iscrowd) and annotation.track_id is None:
         return "{}"
     found: dict[str, Json] = {}
     value = plain_json(annotation.attributes)
     if isinstance(value, dict):
         found.update(value)
-    for name in ("track_id", "score"):
-        if getattr(annotation, name) is not None:
-            found[name] = plain_json(getattr(annotation, name))
+    if annotation.track_id is not None:
+        found["track_id"] = plain_json(annotation.track_id)
     if annotation.iscrowd and not annotation.ignore:
         found["iscrowd"] = True
     return canonical_json(found) if found else "{}"
+
+
+def _score(annotation: CocoAnnotation) -> float | None:
+    return float(annotation.score) if isinstance(annotation.score, int | float) else None

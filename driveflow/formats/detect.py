@@ -1,27 +1,42 @@
-"""Tell by content which label format a batch has."""
+"""Tell by content which label formats a batch has."""
 
-from driveflow.formats.coco import coco_files
-from driveflow.formats.file_kinds import may_be_picture
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from driveflow.formats.catalog import FORMATS
 from driveflow.formats.label_set import LabelFiles
-from driveflow.formats.yolo_layout import is_names_file, settings_of
+from driveflow.formats.sniff import Sniffer
+
+_READ_AS: Final = {"bare_yolo": "yolo"}
 
 
-def detect_format(files: LabelFiles) -> str:
-    """Return yolo, coco or folder; a data.yaml or obj.data says YOLO, then the keys of a JSON file say COCO."""
-    if any(path.lower().endswith("obj.data") or settings_of(files, path) is not None for path in files.paths):
-        return "yolo"
-    if coco_files(files):
-        return "coco"
-    return "yolo" if _has_bare_yolo(files) else "folder"
+@dataclass(frozen=True, slots=True)
+class _Only:
+    """A batch of which only some files can be seen."""
+
+    files: LabelFiles
+    paths: Sequence[str]
+
+    def read(self, path: str) -> bytes:
+        return self.files.read(path)
 
 
-def _has_bare_yolo(files: LabelFiles) -> bool:
-    """Tell whether there is a list of class names, and a text file named like a picture."""
-    if not any(is_names_file(path) for path in files.paths):
-        return False
-    pictures = {_stem(path) for path in files.paths if may_be_picture(path)}
-    return any(_stem(path) in pictures for path in files.paths if path.lower().endswith(".txt"))
+def detect_formats(files: LabelFiles, annotations: str = "") -> list[str]:
+    """Return the formats that find label files in the batch, the surest first; `folder` where none does.
+
+    With `annotations`, a file of the batch or a folder in it, only what lies there is looked at.
+    """
+    sniffer = Sniffer(_Only(files, _at(files, annotations)) if annotations else files)
+    found = [_READ_AS.get(name, name) for name, known in FORMATS.items() if known.find(sniffer)]
+    return list(dict.fromkeys(found)) or ["folder"]
 
 
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].rpartition(".")[0]
+def detect_format(files: LabelFiles, annotations: str = "") -> str:
+    """Return the surest of `detect_formats`."""
+    return detect_formats(files, annotations)[0]
+
+
+def _at(files: LabelFiles, annotations: str) -> list[str]:
+    folder = annotations.rstrip("/") + "/"
+    return [path for path in files.paths if path == annotations or path.startswith(folder)]

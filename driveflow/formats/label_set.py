@@ -20,6 +20,11 @@ LABEL_IMAGES = pa.schema(
         ("sequence", pa.string()),  # a weaker hint: pictures of one value were numbered as frames of something
         ("camera", pa.string()),
         ("captured_ns", pa.int64()),
+        ("clock", pa.string()),  # what captured_ns counts from: utc, gps, drive_relative; empty: it does not say
+        ("lat", pa.float64()),  # degrees
+        ("lon", pa.float64()),
+        ("speed_mps", pa.float64()),
+        ("heading_deg", pa.float64()),
         ("source_split", pa.string()),  # train, valid, test or empty
         ("attributes", pa.string()),  # canonical JSON object
         ("broken", pa.string()),  # why the picture must not be used with these labels; empty: nothing wrong
@@ -39,9 +44,22 @@ LABEL_BOXES = pa.schema(
         ("y2", pa.float64()),
         ("normalised", pa.bool_()),  # coordinates are shares of the picture's sides, not pixels
         ("ignore", pa.bool_()),
-        ("attributes", pa.string()),
+        ("attributes", pa.string()),  # canonical JSON object; for its keys see BOX_ATTRIBUTES
+        ("score", pa.float64()),  # 0 to 1 on predictions, null on what a person drew
+        ("annotator", pa.string()),  # null where the format does not say
     ]
 )
+
+BOX_ATTRIBUTES = {
+    "track_id": "text: one object through the frames of a drive",
+    "truncated": "number 0 to 1, or a yes or no where the format has only that",
+    "occluded": "a yes or no, or the level as the format counts it",
+    "visibility": "the format's own words for how much is seen",
+    "rotation_deg": "clockwise turn of the drawn box about its centre; x1 to y2 are those of the box around it",
+    "shape": "polygon, mask, cuboid ...: what was drawn, where that is no plain box",
+    "difficult": "yes: hard to see, counted by some evaluations and not by others",
+}
+"""Keys that mean the same from every format; what else a format says of a box keeps its own name."""
 
 
 class LabelFiles(Protocol):
@@ -97,6 +115,11 @@ class ImageLabels:
     sequence: str = ""
     camera: str = ""
     captured_ns: int | None = None
+    clock: str = ""
+    lat: float | None = None
+    lon: float | None = None
+    speed_mps: float | None = None
+    heading_deg: float | None = None
     source_split: str = ""
     attributes: Mapping[str, Json] = field(default_factory=dict)
     broken: str = ""
@@ -125,8 +148,17 @@ class LabelSetBuilder:
         self._images.append(tuple(row))
 
     def add_boxes(self, boxes: pa.Table) -> None:
-        """Add a table of boxes."""
+        """Add a table of boxes; columns that it lacks are null."""
+        missing = [name for name in LABEL_BOXES.names if name not in boxes.column_names]
+        for name in missing:
+            boxes = boxes.append_column(name, pa.nulls(boxes.num_rows, LABEL_BOXES.field(name).type))
         self._boxes.append(boxes.select(LABEL_BOXES.names).cast(LABEL_BOXES))
+
+    def add_box_rows(self, boxes: Sequence[Mapping[str, object]]) -> None:
+        """Add boxes as rows; what a row leaves out is pixels, no ignore region, without attributes, id or line."""
+        nothing = {"listing": 0, "own_id": "", "normalised": False, "ignore": False, "attributes": "{}"}
+        if boxes:
+            self.add_boxes(pa.Table.from_pylist([{**nothing, **row} for row in boxes], schema=LABEL_BOXES))
 
     def build(self) -> LabelSet:
         """Return all that was collected."""

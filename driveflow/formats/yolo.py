@@ -116,7 +116,10 @@ def _rows(labels: _Labels, text: YoloText) -> list[dict[str, object]]:
             **dict(zip(("x1", "y1", "x2", "y2"), box.corners, strict=True)),
             "normalised": True,
             "ignore": False,
-            "attributes": canonical_json(box.attributes),
+            "attributes": canonical_json(
+                {name: value for name, value in box.attributes.items() if name != "confidence"}
+            ),
+            "score": box.attributes.get("confidence"),
         }
         for box in text.boxes
     ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import yaml
 
+from driveflow.formats.file_kinds import may_be_picture
 from driveflow.formats.label_set import LabelFiles, LabelProblem
 from driveflow.formats.path_index import PathIndex, folder_of, plain_path
 from driveflow.formats.source_split import known_split, split_of_folders
@@ -64,6 +65,23 @@ def find_sets(files: LabelFiles, index: PathIndex) -> list[YoloSet]:
             sets.append(YoloSet(YoloNames(_names_in(files, path), path), home, files={path}))
             homes.add(home)
     return sets
+
+
+def yolo_settings_files(files: LabelFiles) -> list[str]:
+    """Return the files that say how a YOLO data set is laid out: a data.yaml by content, an obj.data by name."""
+    return [path for path in files.paths if path.lower().endswith("obj.data") or settings_of(files, path) is not None]
+
+
+def bare_yolo_files(files: LabelFiles) -> list[str]:
+    """Return the text files named like pictures where there is a list of class names too."""
+    if not any(is_names_file(path) for path in files.paths):
+        return []
+    pictures = {_stem(path) for path in files.paths if may_be_picture(path)}
+    return [path for path in files.paths if path.lower().endswith(".txt") and _stem(path) in pictures]
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].rpartition(".")[0]
 
 
 def is_names_file(path: str) -> bool:

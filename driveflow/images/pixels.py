@@ -4,6 +4,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,6 +21,19 @@ _AHEAD = 2 * _THREADS  # frames that may wait in memory for their turn
 _SHOWN = 5
 
 
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where bytes lie, and their digest: the frame's id, but for frames of a video, whose id is their place in it."""
+
+    uri: str
+    offset: int
+    length: int | None
+    digest: str
+
+    def __str__(self) -> str:
+        return self.uri if self.length is None else f"bytes {self.offset} to {self.offset + self.length} of {self.uri}"
+
+
 class PixelReader:
     """Encoded bytes of frames by frame id; may be shared by threads.
 
@@ -30,20 +44,25 @@ class PixelReader:
     def __init__(self, locations: pa.Table, cache: Cache | None = None) -> None:
         self._cache = cache
         # Arrow columns in the order of the ids: no Python object for every frame of a large snapshot.
-        rows = locations.select(["frame_id", "uri", "offset", "length"]).append_column("row", _numbers(locations))
+        rows = locations.select(["frame_id", "uri", "offset", "length", "digest"]).append_column(
+            "row", _numbers(locations)
+        )
         ordered = rows.sort_by([("frame_id", "ascending"), ("row", "ascending")])
         self._frame_ids = _one_array(ordered["frame_id"].cast(pa.large_string()))
         self._uris = _one_array(ordered["uri"].cast(pa.large_string()))
         self._offsets = _one_array(ordered["offset"])
         self._lengths = _one_array(ordered["length"])
+        self._digests = _one_array(ordered["digest"])
 
     def __contains__(self, frame_id: str) -> bool:
         return next(self._places(frame_id), None) is not None
 
-    def _places(self, frame_id: str) -> Iterator[tuple[str, int, int | None]]:
+    def _places(self, frame_id: str) -> Iterator[_Spot]:
         row = bisect_left(self._frame_ids, frame_id, key=lambda scalar: scalar.as_py())
         while row < len(self._frame_ids) and self._frame_ids[row].as_py() == frame_id:
-            yield self._uris[row].as_py(), self._offsets[row].as_py() or 0, self._lengths[row].as_py()
+            columns = (self._uris, self._offsets, self._lengths, self._digests)
+            uri, offset, length, digest = (column[row].as_py() for column in columns)
+            yield _Spot(uri, offset or 0, length, digest or frame_id)
             row += 1
 
     def read(self, frame_id: str) -> bytes:
@@ -54,12 +73,10 @@ class PixelReader:
             IntegrityError: what lies there has another digest.
             StorageError: the storage failed.
         """
-        if self._cache is not None and (kept := self._cache.get(frame_id)) is not None:
-            return kept
         troubles: list[DriveflowError] = []
-        for uri, offset, length in self._places(frame_id):
+        for spot in self._places(frame_id):
             try:
-                return self._fetch(frame_id, uri, offset, length)
+                return self._fetch(frame_id, spot)
             except (NotFoundError, IntegrityError, StorageError) as error:
                 troubles.append(error)
         raise _nowhere(frame_id, troubles)
@@ -83,13 +100,14 @@ class PixelReader:
                 for _, future in waiting:
                     future.cancel()
 
-    def _fetch(self, frame_id: str, uri: str, offset: int, length: int | None) -> bytes:
-        data = read_bytes(uri, offset, length)
-        if digest_bytes(data) != frame_id:
-            what = f"bytes {offset} to {offset + len(data)} of {uri}" if length is not None else uri
-            raise IntegrityError(f"Frame {frame_id} should lie at {what}, but these bytes have another digest")
-        if self._cache is not None and local_path(uri) is None:
-            self._cache.put(frame_id, data)
+    def _fetch(self, frame_id: str, spot: _Spot) -> bytes:
+        if self._cache is not None and (kept := self._cache.get(spot.digest)) is not None:
+            return kept
+        data = read_bytes(spot.uri, spot.offset, spot.length)
+        if digest_bytes(data) != spot.digest:
+            raise IntegrityError(f"Frame {frame_id} should lie at {spot}, but these bytes have another digest")
+        if self._cache is not None and local_path(spot.uri) is None:
+            self._cache.put(spot.digest, data)
         return data
 
 

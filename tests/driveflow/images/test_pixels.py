@@ -16,7 +16,7 @@ FRAME = digest_bytes(PICTURE)
 
 
 def _located(*rows: tuple[str, str, int | None, int | None]) -> pa.Table:
-    return pa.Table.from_pylist([dict(zip(LOCATIONS.names, row, strict=True)) for row in rows], schema=LOCATIONS)
+    return pa.Table.from_pylist([dict(zip(LOCATIONS.names, row, strict=False)) for row in rows], schema=LOCATIONS)
 
 
 @pytest.fixture(params=["file", "s3"])
