@@ -1,0 +1,93 @@
+"""Look at the beginnings of label files, each once, so that every format can say which files are its own."""
+
+import csv
+import io
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+import msgspec
+
+from driveflow.formats.label_set import LabelFiles
+
+_HEAD_BYTES: Final = 64 << 10
+_ROOT: Final = re.compile(rb"<([A-Za-z_][\w.:-]*)")
+_NO_ELEMENT: Final = re.compile(rb"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(\[.*?\])?\s*>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class JsonShape:
+    """What kind of JSON a file holds; `keys` are those of the object, or of the first object of the list."""
+
+    kind: Literal["object", "array", "none"]
+    keys: frozenset[str] = frozenset()
+    first: str = ""  # of a list: the text of its first item, at most 64 KiB of it
+
+
+@dataclass(slots=True)
+class Sniffer:
+    """The files of a batch with a memory of what was seen in them; itself `LabelFiles`."""
+
+    files: LabelFiles
+    _shapes: dict[str, JsonShape] = field(default_factory=dict)
+
+    @property
+    def paths(self) -> Sequence[str]:
+        """Every file, sorted."""
+        return self.files.paths
+
+    def read(self, path: str) -> bytes:
+        """Return the bytes of one file."""
+        return self.files.read(path)
+
+    def ending_in(self, *endings: str) -> list[str]:
+        """Return the files whose names end so, in any case."""
+        return [path for path in self.paths if path.lower().endswith(endings)]
+
+    def head(self, path: str) -> bytes:
+        """Return the first 64 KiB of a file."""
+        return self.read(path)[:_HEAD_BYTES]
+
+    def json_shape(self, path: str) -> JsonShape:
+        """Return what kind of JSON the file holds; `none` where that is no JSON list or object."""
+        if path not in self._shapes:
+            self._shapes[path] = _shape(self.read(path))
+        return self._shapes[path]
+
+    def xml_root(self, path: str) -> str:
+        """Return the name of the root element by the head of the file, empty where that is no XML."""
+        head = self.head(path).removeprefix(b"\xef\xbb\xbf").lstrip()
+        if not head.startswith(b"<"):
+            return ""
+        found = _ROOT.match(_NO_ELEMENT.sub(b"", head).lstrip())
+        return found[1].decode() if found else ""
+
+    def csv_header(self, path: str) -> tuple[str, ...]:
+        """Return the cells of the first line, by the separator (comma, semicolon, tab) that it has most of."""
+        line = self.head(path).decode("utf-8-sig", "replace").partition("\n")[0].rstrip("\r")
+        return tuple(cell.strip() for cell in next(csv.reader(io.StringIO(line), delimiter=separator_of(line)), []))
+
+
+def separator_of(line: str) -> str:
+    """Return what separates the cells of a line: comma, semicolon or tab."""
+    return max(",;\t", key=line.count)
+
+
+def _shape(data: bytes) -> JsonShape:
+    text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    try:
+        if text.startswith(b"{"):
+            return JsonShape("object", _keys(text))
+        if text.startswith(b"["):
+            first = next(iter(msgspec.json.decode(text, type=list[msgspec.Raw])), msgspec.Raw(b""))
+            item = bytes(first).strip()
+            return JsonShape("array", _keys(item) if item.startswith(b"{") else frozenset(),
+                             item[:_HEAD_BYTES].decode("utf-8", "replace"))  # fmt: skip
+    except (msgspec.DecodeError, RecursionError):
+        return JsonShape("none")
+    return JsonShape("none")
+
+
+def _keys(text: bytes) -> frozenset[str]:
+    return frozenset(msgspec.json.decode(text, type=dict[str, msgspec.Raw]))
