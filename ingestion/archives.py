@@ -5,12 +5,13 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import IO, BinaryIO
+from typing import IO
 
 from driveflow.errors import BrokenDataError, DriveflowError
+from ingestion.containers import Member, Opener
 
 _BROKEN = (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError, ValueError)
 """What the readers raise on bytes that are no archive; OSError is bz2's and gzip's word for it."""
@@ -27,17 +28,20 @@ class ArchiveLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """One file in an archive; `refused` is a reason code, empty where the member may be read."""
+class Archive:
+    """A zip or tar as a container."""
 
-    number: int  # position in the archive
-    name: str  # with "/" between its parts and no leading "./"
-    byte_count: int
-    refused: str = ""
-    detail: str = ""
+    opener: Opener
+    packed_bytes: int
+    limits: ArchiveLimits
 
+    def members(self) -> list[Member]:
+        """Return the files of the archive; see `list_members`."""
+        return list_members(self.opener, self.packed_bytes, self.limits)
 
-Opener = Callable[[], BinaryIO]
+    def read(self, numbers: Collection[int]) -> Iterator[tuple[int, bytes | BrokenDataError]]:
+        """Yield the files at `numbers`; see `read_members`."""
+        return read_members(self.opener, numbers)
 
 
 def list_members(opener: Opener, packed_bytes: int, limits: ArchiveLimits) -> list[Member]:

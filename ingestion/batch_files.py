@@ -1,33 +1,34 @@
-"""The files of a batch: its objects, and the members of its archives beside them."""
+"""The files of a batch: its objects, and the members of its archives and recordings beside them."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from typing import BinaryIO
 
 from driveflow.errors import BrokenDataError, NotFoundError, StorageError
 from driveflow.formats.file_kinds import kind_of
 from driveflow.storage.objects import ObjectInfo, read_bytes
-from ingestion.archives import ArchiveLimits, list_members, read_members
+from ingestion.containers import Container
 from ingestion.listing import NOT_FOLLOWED, writable
-from ingestion.object_stream import open_object
+from ingestion.open_container import ContainerRules, open_container
 
 MAX_FILE_BYTES = 512 << 20
 """What is larger is no camera picture and no label file, and is not read into memory."""
 
 _SMALL_BYTES = 256 << 10  # label files up to this size are read at once and kept: there may be one for each picture
+_NESTED = {"archive": "archive_nested", "recording": "recording_nested"}
 _READERS = 16  # waiting for a far storage, not for a processor
 
 
 @dataclass(frozen=True, slots=True)
 class BatchFile:
-    """One file of a batch, an object or a member of an archive."""
+    """One file of a batch, an object or a member of a container."""
 
     name: str  # as SOURCES and QUARANTINE call it, unique in the batch: "a/b.jpg", "a.zip!b.jpg"
-    place: str  # as label formats see it: an archive is a folder "a.zip!"
+    place: str  # as label formats see it: a container is a folder "a.zip!"
     byte_count: int
     entry: ObjectInfo
-    member: int | None = None  # position in the archive
+    member: int | None = None  # position in the container
+    frame_id: str = ""  # of a frame known by its place in a recording
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,8 @@ class BatchFiles:
 
     files: tuple[BatchFile, ...]  # sorted by place
     refused: tuple[Refusal, ...]
-    archives: int
-    texts: Mapping[str, bytes]  # small files and members of archives that may hold labels, by place
+    archives: int  # containers that could be opened, recordings too
+    texts: Mapping[str, bytes]  # small files and members of containers that may hold labels, by place
     by_place: Mapping[str, BatchFile]
     paths: Sequence[str]  # every place, sorted
 
@@ -65,9 +66,9 @@ class BatchFiles:
         return self.by_place[place].name if place in self.by_place else place
 
 
-def open_files(objects: Sequence[ObjectInfo], limits: ArchiveLimits | None = None) -> BatchFiles:
-    """Look into the archives of a batch and return all its files; nothing is unpacked to a disk."""
-    gathering = _Gathering(limits or ArchiveLimits())
+def open_files(objects: Sequence[ObjectInfo], rules: ContainerRules | None = None) -> BatchFiles:
+    """Look into the containers of a batch and return all its files; nothing is unpacked to a disk."""
+    gathering = _Gathering(rules or ContainerRules())
     for entry in objects:
         gathering.add(entry)
     gathering.read_small_texts()
@@ -75,11 +76,6 @@ def open_files(objects: Sequence[ObjectInfo], limits: ArchiveLimits | None = Non
     by_place = {file.place: file for file in files}
     paths = tuple(by_place)
     return BatchFiles(files, tuple(gathering.refused), gathering.archives, gathering.texts, by_place, paths)
-
-
-def opener_of(entry: ObjectInfo) -> Callable[[], BinaryIO]:
-    """Return what opens the object `entry`."""
-    return lambda: open_object(entry)
 
 
 def read_file(file: BatchFile) -> bytes | BrokenDataError:
@@ -101,7 +97,7 @@ def read_file(file: BatchFile) -> bytes | BrokenDataError:
 class _Gathering:
     """The files found so far."""
 
-    limits: ArchiveLimits
+    rules: ContainerRules
     files: list[BatchFile] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     texts: dict[str, bytes] = field(default_factory=dict)
@@ -112,8 +108,8 @@ class _Gathering:
         name = entry.path
         if entry.version in NOT_FOLLOWED:
             self.refused.append(Refusal(name, entry.version, "not a regular file; links are not followed", 0))
-        elif kind_of(entry.path) == "archive":
-            self._add_archive(entry, name)
+        elif (container := open_container(entry, self.rules)) is not None:
+            self._add_container(entry, container)
         elif entry.size > MAX_FILE_BYTES:
             detail = f"{entry.size:,} bytes; a picture or label file has at most {MAX_FILE_BYTES:,}"
             self.refused.append(Refusal(name, "too_large", detail, entry.size))
@@ -135,32 +131,33 @@ class _Gathering:
                 else:
                     self.texts[file.place] = data
 
-    def _add_archive(self, entry: ObjectInfo, name: str) -> None:
+    def _add_container(self, entry: ObjectInfo, container: Container) -> None:
+        name = entry.path
         try:
-            members = list_members(opener_of(entry), entry.size, self.limits)
+            members = container.members()
         except BrokenDataError as error:
             self.refused.append(Refusal(name, error.code, error.detail, entry.size))
             return
         self.archives += 1
         found: dict[int, BatchFile] = {}
         for member in members:
-            called = f"{name}!{writable(member.name)}"
-            if member.refused:
-                self.refused.append(Refusal(called, member.refused, member.detail, member.byte_count))
-            elif kind_of(member.name) == "archive":
-                detail = "an archive in an archive is not opened"
-                self.refused.append(Refusal(called, "archive_nested", detail, member.byte_count))
+            called = f"{name}!{writable(member.name)}" if member.name else name
+            if reason := member.refused or _NESTED.get(kind_of(member.name), ""):
+                detail = member.detail or "a container in a container is not opened"
+                self.refused.append(Refusal(called, reason, detail, member.byte_count))
             else:
                 place = self._take(f"{name}!/{writable(member.name)}")
                 called = f"{name}!{place[len(name) + 2 :]}"
-                found[member.number] = BatchFile(called, place, member.byte_count, entry, member.number)
-        self._read_texts(entry, found)
+                found[member.number] = BatchFile(
+                    called, place, member.byte_count, entry, member.number, member.frame_id
+                )
+        self._read_texts(container, found)
         self.files += found.values()
 
-    def _read_texts(self, entry: ObjectInfo, found: dict[int, BatchFile]) -> None:
+    def _read_texts(self, container: Container, found: dict[int, BatchFile]) -> None:
         """Keep the members that may hold labels; one that cannot be read is refused and leaves `found`."""
         wanted = [number for number, file in found.items() if kind_of(file.place) == "text"]
-        for number, data in read_members(opener_of(entry), wanted) if wanted else _nothing():
+        for number, data in container.read(wanted) if wanted else _nothing():
             if isinstance(data, BrokenDataError):
                 file = found.pop(number)
                 self.refused.append(Refusal(file.name, data.code, data.detail, file.byte_count))

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from driveflow import tables as columns
+from driveflow.canonical import digest_bytes
 from driveflow.errors import BrokenDataError, EmptyBatchError, NotFoundError
 from driveflow.flow.sections import BatchSection, TaxonomySection
 from driveflow.formats.catalog import FORMATS
@@ -183,7 +184,7 @@ def _look(ordered: SortedFiles, gallery: _Gallery, store: str) -> pa.Table:
             gallery.add(seen)
             if isinstance(seen, Looked) and seen.frame_id not in known:
                 known.add(seen.frame_id)
-                yield Blob(seen.frame_id, data)
+                yield Blob(seen.frame_id, data, digest_bytes(data) if seen.file.frame_id else None)
 
     return pack_shards(store, blobs())
 

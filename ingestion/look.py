@@ -4,7 +4,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TypeVar
 
@@ -12,8 +12,8 @@ from driveflow.canonical import digest_bytes
 from driveflow.errors import BrokenDataError
 from driveflow.images.probe import Probe, open_picture, orientation, probe
 from driveflow.images.quiet import quiet
-from ingestion.archives import read_members
-from ingestion.batch_files import BatchFile, Refusal, opener_of, read_file
+from ingestion.batch_files import BatchFile, Refusal, read_file
+from ingestion.open_container import ContainerRules, open_container
 
 _AHEAD_PER_THREAD = 4  # pictures that may wait in memory for their turn
 _Item = TypeVar("_Item")
@@ -36,16 +36,17 @@ def look_at_objects(files: Iterable[BatchFile]) -> Iterator[Looked | Refusal]:
 
 
 def look_at_members(files: Sequence[BatchFile]) -> Iterator[tuple[Looked | Refusal, bytes]]:
-    """Look at members of archives and yield what they are with their bytes, archive by archive."""
+    """Look at members of containers and yield what they are with their bytes, container by container."""
     return _in_order(lambda pair: (_look(*pair), pair[1] if isinstance(pair[1], bytes) else b""), _members(files))
 
 
 def _members(files: Sequence[BatchFile]) -> Iterator[tuple[BatchFile, bytes | BrokenDataError]]:
     for _, group in groupby(sorted(files, key=lambda file: file.entry.path), key=lambda file: file.entry.uri):
         by_number = {file.member: file for file in group}
-        entry = next(iter(by_number.values())).entry
-        for number, data in read_members(opener_of(entry), {number for number in by_number if number is not None}):
-            yield by_number[number], data
+        container = open_container(next(iter(by_number.values())).entry, ContainerRules(animations=True))
+        if container is not None:
+            for number, data in container.read({number for number in by_number if number is not None}):
+                yield by_number[number], data
 
 
 def _in_order(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:
@@ -66,7 +67,9 @@ def _look(file: BatchFile, data: bytes | BrokenDataError) -> Looked | Refusal:
         if isinstance(data, BrokenDataError):
             raise data
         found = probe(data)
-        return Looked(file, digest_bytes(data), found, _turned(data))
+        if file.frame_id:  # decoded pixels: how they were encoded again must not show in the frame
+            file = replace(file, byte_count=3 * found.width * found.height)
+        return Looked(file, file.frame_id or digest_bytes(data), found, _turned(data))
     except BrokenDataError as error:
         return Refusal(file.name, error.code, error.detail, file.byte_count)
 

@@ -3,13 +3,15 @@
 import re
 from typing import Final, Literal, TypeAlias
 
-FileKind: TypeAlias = Literal["picture", "archive", "text", "side", "unknown"]
-"""`text` may hold labels or metadata, `side` never holds data, `unknown` is to be judged by its content."""
+FileKind: TypeAlias = Literal["picture", "archive", "recording", "text", "side", "unknown"]
+"""`archive` and `recording` hold files or frames of their own, `text` may hold labels or metadata, `side` never holds
+data, `unknown` is to be judged by its content."""
 
 _PICTURES: Final = re.compile(
     r"\.(jpe?g|jpe|jfif|jif|mpo|a?png|bmp|dib|gif|webp|tiff?|p[pgbn]m|avifs?|hei[cf]|jp2|j2k|jpx|jxl|ico)$"
 )
 _ARCHIVES: Final = re.compile(r"\.(zip|tar|tar\.gz|tgz|tar\.bz2|tbz2|tar\.xz|txz)$")
+_RECORDINGS: Final = re.compile(r"\.(mcap|db3|bag|mp4|m4v|mov|mkv|webm|avi|mpe?g|h26[45]|26[45]|hevc)$")
 _TEXTS: Final = re.compile(r"\.(txt|csv|tsv|jsonl?|ndjson|xml|ya?ml|names|data|md|rst|log|toml|cfg|ini|cache|html?)$")
 _SIDE: Final = re.compile(
     r"(\.ds_store|thumbs\.db|desktop\.ini|(sha256|md5|check)sums?|\.gitattributes|\.gitignore"
@@ -28,6 +30,8 @@ def kind_of(path: str) -> FileKind:
         return "side"  # resource forks of macOS bear the names and extensions of real files
     if _ARCHIVES.search(name):
         return "archive"
+    if _RECORDINGS.search(name):
+        return "recording"
     if _PICTURES.search(name):
         return "picture"
     if _SIDE.fullmatch(name):

@@ -18,6 +18,7 @@ class Blob:
 
     frame_id: str
     data: bytes
+    digest: str | None = None  # sha256 of `data` where that is not the frame's id
 
 
 def pack_shards(store_uri: str, blobs: Iterable[Blob], shard_bytes: int = SHARD_BYTES) -> pa.Table:
@@ -55,5 +56,6 @@ def _write(store_uri: str, shard: list[Blob]) -> Iterator[dict[str, object]]:
         write_bytes(uri, data, if_absent=True)
     offset = 0
     for blob in shard:
-        yield {"frame_id": blob.frame_id, "uri": uri, "offset": offset, "length": len(blob.data)}
+        spot = {"uri": uri, "offset": offset, "length": len(blob.data), "digest": blob.digest}
+        yield {"frame_id": blob.frame_id, **spot}
         offset += len(blob.data)
