@@ -38,7 +38,7 @@ COMMANDS: dict[str, LazyCommand] = {
     "models": LazyCommand("cli.models_commands:app", "List, show, promote, roll back and verify model versions."),
     "label": LazyCommand("cli.label_commands:app", "Look at labeling campaigns and collect what came back."),
     "runs": LazyCommand("cli.runs_commands:app", "List and show runs, and read the logs of their steps."),
-    "data": LazyCommand("cli.data_commands:app", "Look into snapshots, and ask why a frame is in or out."),
+    "data": LazyCommand("cli.data_commands:app", "Import, merge and compare data; look into snapshots."),
     "filter": LazyCommand("cli.filter_commands:app", "Check what the filters decided."),
     "report": LazyCommand("cli.report_commands:app", "Find and print validation reports."),
 }

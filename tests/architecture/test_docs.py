@@ -128,9 +128,11 @@ def test_every_command_on_a_page_exists_with_its_options(page):
     for line in re.findall(r"^(?:\$ )?(driveflow .*)$", "\n".join(_blocks(page, "sh")), re.MULTILINE):
         words = shlex.split(line, comments=True)[1:]
         command = load_command(COMMANDS[words[0]], words[0])
-        inner = getattr(command, "commands", {})
-        if inner:
-            command = inner[words[1]] if words[1] in inner else inner["render"]  # `driveflow sample FOLDER`
+        for word in words[1:]:
+            inner = getattr(command, "commands", {})
+            if not inner:
+                break
+            command = inner[word] if word in inner else inner["render"]  # `driveflow sample FOLDER`
         known = {name for option in command.params for name in (*option.opts, *option.secondary_opts)}
         wrong = [word for word in words if re.match(r"--?[a-z]", word) and word.partition("=")[0] not in known]
 

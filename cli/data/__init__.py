@@ -1,0 +1,1 @@
+"""The commands of `driveflow data`, one file a verb."""
