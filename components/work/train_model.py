@@ -34,4 +34,5 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         counts=counts,
         metrics=trained.metrics,
         pages={"summary": counts_page("Training", counts, f"{words}\n\nModel `{trained.digest}`\n")},
+        notes=job.pixels.cache_note(),
     )

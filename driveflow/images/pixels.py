@@ -1,11 +1,12 @@
 """Read the encoded bytes of frames from wherever they lie, each checked against its digest."""
 
 from bisect import bisect_left
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 import pyarrow as pa
 
@@ -43,6 +44,8 @@ class PixelReader:
 
     def __init__(self, locations: pa.Table, cache: Cache | None = None) -> None:
         self._cache = cache
+        self._reads: Counter[str] = Counter()  # how many the cache answered, a store far away, a disk here
+        self._counting = Lock()
         # Arrow columns in the order of the ids: no Python object for every frame of a large snapshot.
         rows = locations.select(["frame_id", "uri", "offset", "length", "digest"]).append_column(
             "row", _numbers(locations)
@@ -100,13 +103,29 @@ class PixelReader:
                 for _, future in waiting:
                     future.cancel()
 
+    def cache_note(self) -> tuple[str, ...]:
+        """Return one sentence on how many reads the cache on local disk answered; none where nothing lies far away."""
+        hits, misses = self._reads["cache"], self._reads["far"]
+        if not hits + misses:
+            return ()
+        return (
+            f"Pictures: {hits + misses:,} reads, {hits / (hits + misses):.0%} answered by the cache on local disk.",
+        )
+
+    def _count(self, where: str) -> None:
+        with self._counting:
+            self._reads[where] += 1
+
     def _fetch(self, frame_id: str, spot: _Spot) -> bytes:
         if self._cache is not None and (kept := self._cache.get(spot.digest)) is not None:
+            self._count("cache")
             return kept
+        far = local_path(spot.uri) is None
         data = read_bytes(spot.uri, spot.offset, spot.length)
+        self._count("far" if far else "near")
         if digest_bytes(data) != spot.digest:
             raise IntegrityError(f"Frame {frame_id} should lie at {spot}, but these bytes have another digest")
-        if self._cache is not None and local_path(spot.uri) is None:
+        if self._cache is not None and far:
             self._cache.put(spot.digest, data)
         return data
 

@@ -12,6 +12,7 @@ from driveflow.errors import InvalidInputError, NotFoundError, StorageError
 from driveflow.storage import local
 from driveflow.storage.retry import RetriesSpentError, RetryPolicy, TransientError
 from driveflow.storage.s3_client import PreconditionFailedError, RangeNotSatisfiableError, explained, s3_client
+from driveflow.storage.s3_reader import NotReadableHereError, read_object
 from driveflow.storage.uris import ObjectInfo, split_s3
 
 if TYPE_CHECKING:
@@ -36,6 +37,34 @@ def _address(uri: str) -> tuple[str, str]:
     return bucket, key
 
 
+def _read_once(uri: str, offset: int, length: int | None) -> bytes:
+    """Read by the fast client, or by the other where that cannot."""
+    _address(uri)
+    try:
+        return read_object(uri, offset, length)
+    except NotReadableHereError:
+        pass
+    wanted = "" if length is None else str(offset + length - 1)
+    whole = offset == 0 and length is None
+    with explained("read", uri):
+        return _get(uri, "" if whole else f"bytes={offset}-{wanted}")
+
+
+def _get(uri: str, wanted: str, version: str = "") -> bytes:
+    bucket, key = _address(uri)
+    if version:
+        answer = s3_client().get_object(Bucket=bucket, Key=key, Range=wanted, IfMatch=f'"{version}"')
+    elif wanted:
+        answer = s3_client().get_object(Bucket=bucket, Key=key, Range=wanted)
+    else:
+        answer = s3_client().get_object(Bucket=bucket, Key=key)
+    with answer["Body"] as body:
+        data = body.read()
+    if len(data) != answer["ContentLength"]:
+        raise TransientError(f"{uri} ended after {len(data)} of {answer['ContentLength']} bytes")
+    return data
+
+
 @dataclass(frozen=True, slots=True)
 class S3Backend:
     """One policy of retries; endpoint and keys come from the AWS_* environment."""
@@ -47,10 +76,10 @@ class S3Backend:
         if length == 0:
             self._head(uri)
             return b""
-        wanted = "" if length is None else str(offset + length - 1)
-        whole = offset == 0 and length is None
         try:
-            return self._call("read", uri, lambda: self._get(uri, "" if whole else f"bytes={offset}-{wanted}"))
+            return self.policy.call(lambda: _read_once(uri, offset, length))
+        except RetriesSpentError as error:
+            raise StorageError(str(error)) from error
         except RangeNotSatisfiableError:
             return b""
 
@@ -131,23 +160,9 @@ class S3Backend:
         for offset in range(0, info.size, _PIECE_BYTES):
             wanted = f"bytes={offset}-{min(info.size, offset + _PIECE_BYTES) - 1}"
             try:
-                file.write(self._call("read", info.uri, partial(self._get, info.uri, wanted, info.version)))
+                file.write(self._call("read", info.uri, partial(_get, info.uri, wanted, info.version)))
             except (PreconditionFailedError, RangeNotSatisfiableError) as error:
                 raise StorageError(f"{info.uri} changed while it was read") from error
-
-    def _get(self, uri: str, wanted: str, version: str = "") -> bytes:
-        bucket, key = _address(uri)
-        if version:
-            answer = s3_client().get_object(Bucket=bucket, Key=key, Range=wanted, IfMatch=f'"{version}"')
-        elif wanted:
-            answer = s3_client().get_object(Bucket=bucket, Key=key, Range=wanted)
-        else:
-            answer = s3_client().get_object(Bucket=bucket, Key=key)
-        with answer["Body"] as body:
-            data = body.read()
-        if len(data) != answer["ContentLength"]:
-            raise TransientError(f"{uri} ended after {len(data)} of {answer['ContentLength']} bytes")
-        return data
 
     def _head(self, uri: str) -> ObjectInfo:
         bucket, key = _address(uri)

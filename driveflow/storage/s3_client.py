@@ -27,7 +27,7 @@ _TRANSIENT_CODES = frozenset(
 )
 _ABSENT_CODES = frozenset({"404", "NoSuchKey", "NoSuchBucket", "NotFound"})
 _FULL_CODES = frozenset({"QuotaExceeded", "InsufficientStorage", "XMinioStorageFull", "InsufficientCapacity", "507"})
-_SETTINGS = (
+SETTINGS = (
     *("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_PROFILE"),
     *("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"),
 )
@@ -43,7 +43,7 @@ class RangeNotSatisfiableError(Exception):
 
 def s3_client() -> "S3Client":
     """Return the client of this process for the current AWS_* environment; it may be shared by threads."""
-    return _made(os.getpid(), tuple(os.environ.get(name, "") for name in _SETTINGS))
+    return _made(os.getpid(), tuple(os.environ.get(name, "") for name in SETTINGS))
 
 
 @functools.lru_cache(maxsize=8)
@@ -86,7 +86,12 @@ def explained(verb: str, uri: str) -> Iterator[None]:
 def _meaning(error: "ClientError", verb: str, uri: str) -> Exception:
     code = str(error.response.get("Error", {}).get("Code", ""))
     status = int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0))
-    said = f"Cannot {verb} {uri}: the store answered {status} {code}"
+    message = str(error.response.get("Error", {}).get("Message", ""))
+    return error_of(status, code, message, f"Cannot {verb} {uri}: the store answered {status} {code}")
+
+
+def error_of(status: int, code: str, message: str, said: str) -> Exception:
+    """Return the error that an answer of this HTTP status and S3 error code means; `said` is how it begins."""
     if code in _FULL_CODES or status == 507:
         return StorageFullError(f"{said}: no space left there")
     if code in _TRANSIENT_CODES or status in _TRANSIENT_STATUS:
@@ -97,4 +102,4 @@ def _meaning(error: "ClientError", verb: str, uri: str) -> Exception:
         return PreconditionFailedError(said)
     if status == 416:
         return RangeNotSatisfiableError(said)
-    return StorageError(f"{said}: {error.response.get('Error', {}).get('Message', '')}")
+    return StorageError(f"{said}: {message}" if message else said)

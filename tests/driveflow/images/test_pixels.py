@@ -119,3 +119,27 @@ def test_reading_many_tells_a_missing_frame_when_its_turn_comes(tmp_path: Path):
     assert next(frames) == (FRAME, PICTURE)
     with pytest.raises(NotFoundError):
         next(frames)
+
+
+def test_how_often_the_cache_answered_is_told(s3_store: str, tmp_path: Path):
+    uri = objects.join(s3_store, "a.jpg")
+    objects.write_bytes(uri, PICTURE)
+    reader = PixelReader(_located((FRAME, uri, None, None)), Cache(tmp_path / "cache", 1 << 20))
+
+    assert reader.cache_note() == ()
+    for _ in range(4):
+        reader.read(FRAME)
+
+    assert reader.cache_note() == ("Pictures: 4 reads, 75% answered by the cache on local disk.",)
+
+
+def test_a_frame_of_a_video_is_known_by_its_place_and_checked_by_the_digest_of_its_bytes(store: str):
+    uri, frame_id = objects.join(store, "shard.bin"), digest_bytes(b"container, stream, time")
+    objects.write_bytes(uri, PICTURE)
+    row = dict(zip(LOCATIONS.names, (frame_id, uri, 0, len(PICTURE), FRAME), strict=True))
+
+    assert PixelReader(pa.Table.from_pylist([row], schema=LOCATIONS)).read(frame_id) == PICTURE
+
+    objects.write_bytes(uri, b"something else")
+    with pytest.raises(IntegrityError, match=frame_id):
+        PixelReader(pa.Table.from_pylist([row], schema=LOCATIONS)).read(frame_id)

@@ -1,5 +1,6 @@
 """The retry policy before a real S3 client: a server in the test answers with faults, then well."""
 
+import os
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -22,6 +23,7 @@ class FaultServer(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.script: list[str] = []
         self.asked: list[str] = []
+        self.stalled = threading.Event()
         self.written: dict[str, str] = {}  # path -> the writer's mark
 
     @property
@@ -58,9 +60,14 @@ class _Handler(BaseHTTPRequestHandler):
             )
         elif fault == "cut":
             self.send_response(200)
-            self.send_header("Content-Length", str(len(BODY)))
-            self.end_headers()
+            self._describe(len(BODY))
             self.wfile.write(BODY[:100])
+            self.close_connection = True
+        elif fault == "stall":
+            self.send_response(200)
+            self._describe(len(BODY))
+            self.wfile.write(BODY[:100])
+            self.server.stalled.wait(30)  # silent, and never closed: only the reader's patience ends it
             self.close_connection = True
         elif fault == "reset":
             self.close_connection = True
@@ -87,10 +94,15 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("x-amz-meta-driveflow-writer", self.server.written.get(self.path, ""))
         self.end_headers()
 
+    def _describe(self, byte_count: int) -> None:
+        self.send_header("Content-Length", str(byte_count))
+        self.send_header("ETag", '"e"')
+        self.send_header("Last-Modified", "Sun, 01 Nov 2026 12:00:00 GMT")
+        self.end_headers()
+
     def _answer(self, status: int, data: bytes) -> None:
         self.send_response(status)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
+        self._describe(len(data))
         if self.command != "HEAD":
             self.wfile.write(data)
 
@@ -105,6 +117,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FaultServer]:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
         yield server
+        server.stalled.set()
         server.shutdown()
         thread.join()
 
@@ -136,6 +149,26 @@ def test_a_fault_that_may_pass_is_tried_again(server: FaultServer, backend: S3Ba
     server.script = [fault]
 
     assert backend.read_bytes("s3://bucket/key") == BODY
+
+
+def test_a_store_that_falls_silent_in_the_middle_of_a_body_is_asked_again(
+    server: FaultServer, backend: S3Backend, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("DRIVEFLOW_S3_PATIENCE_S", "1")
+    server.script = ["stall", "stall"]
+
+    assert backend.read_bytes("s3://bucket/key") == BODY
+    assert len(server.asked) == 3
+
+
+def test_a_process_forked_from_a_reader_reads_too(server: FaultServer, backend: S3Backend):
+    assert backend.read_bytes("s3://bucket/key") == BODY
+
+    child = os.fork()
+    if child == 0:
+        os._exit(0 if backend.read_bytes("s3://bucket/key") == BODY else 1)
+
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
 def test_after_ten_attempts_the_failure_is_told(server: FaultServer, backend: S3Backend):

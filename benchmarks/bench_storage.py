@@ -1,0 +1,160 @@
+"""Bulk reads from S3: ours beside boto3 threads and a bare HTTP client, and the warm cache beside local files."""
+
+import hashlib
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+OBJECTS = 400
+OBJECT_BYTES = 372_000  # a camera picture
+THREADS = 16
+ROUNDS = 3
+PEER = "boto3, 16 threads"
+BUCKET, KEYS = "BENCH_BUCKET", "bench"
+
+
+def main() -> None:
+    """Print objects a second of each; every contender reads the same objects of one local server."""
+    print(
+        f"Reading {OBJECTS} objects of {OBJECT_BYTES // 1000} kB, the server on the same cores; best of {ROUNDS} rounds"
+    )
+    with server() as environment, tempfile.TemporaryDirectory() as folder:
+        fill(environment, Path(folder))
+        rates = {name: measured(name, {**environment, "BENCH_FOLDER": folder}) for name in CONTENDERS}
+    peers = {name: PEER if name in FAR else LOCAL_PEER for name in rates}
+    print(f"{'':36}{'objects/s':>11}{'ratio':>7}{'per CPU s of the reader':>25}{'ratio':>7}  beside")
+    for name, (rate, per_cpu) in rates.items():
+        beside = rates[peers[name]]
+        print(f"{name:36}{rate:11.0f}{rate / beside[0]:7.2f}{per_cpu:25.0f}{per_cpu / beside[1]:7.2f}  {peers[name]}")
+
+
+@contextmanager
+def server() -> Iterator[dict[str, str]]:
+    from tests.servers import running_s3
+
+    with running_s3() as s3:
+        yield {**s3.environment(), BUCKET: s3.bucket}
+
+
+def fill(environment: dict[str, str], folder: Path) -> None:
+    """Put the objects on the server, and the same bytes into files and into a cache."""
+    os.environ.update(environment)
+    from driveflow.storage.cache import Cache
+    from driveflow.storage.objects import write_bytes
+
+    cache = Cache(folder / "cache", 2 * OBJECTS * OBJECT_BYTES)
+    (folder / "files").mkdir()
+    for number in range(OBJECTS):
+        data = content(number)
+        write_bytes(f"s3://{environment[BUCKET]}/{KEYS}/{number}", data)
+        (folder / "files" / str(number)).write_bytes(data)
+        cache.put(hashlib.sha256(data).hexdigest(), data)
+
+
+def content(number: int) -> bytes:
+    """Return bytes that no compression makes smaller."""
+    return hashlib.shake_128(str(number).encode()).digest(OBJECT_BYTES)
+
+
+def in_threads(read: Callable[[int], bytes]) -> Callable[[], int]:
+    def work() -> int:
+        with ThreadPoolExecutor(THREADS) as pool:
+            return sum(len(data) for data in pool.map(read, range(OBJECTS)))
+
+    return work
+
+
+def ours() -> Callable[[], int]:
+    from driveflow.storage.objects import read_bytes
+
+    return in_threads(lambda number: read_bytes(f"s3://{os.environ[BUCKET]}/{KEYS}/{number}"))
+
+
+def boto3_threads() -> Callable[[], int]:
+    import boto3
+    from botocore.config import Config
+
+    client = boto3.client("s3", config=Config(max_pool_connections=64))
+    bucket = os.environ[BUCKET]
+    return in_threads(lambda number: client.get_object(Bucket=bucket, Key=f"{KEYS}/{number}")["Body"].read())
+
+
+def bare_http() -> Callable[[], int]:
+    import threading
+
+    import boto3
+
+    client, bucket, local = boto3.client("s3"), os.environ[BUCKET], threading.local()
+    urls = [
+        urlsplit(client.generate_presigned_url("get_object", Params={"Bucket": bucket, "Key": f"{KEYS}/{number}"}))
+        for number in range(OBJECTS)
+    ]
+
+    def read(number: int) -> bytes:
+        if not hasattr(local, "connection"):
+            local.connection = http.client.HTTPConnection(urls[number].netloc)
+        local.connection.request("GET", f"{urls[number].path}?{urls[number].query}")
+        return local.connection.getresponse().read()
+
+    return in_threads(read)
+
+
+def warm_cache() -> Callable[[], int]:
+    from driveflow.storage.cache import Cache
+
+    cache = Cache(Path(os.environ["BENCH_FOLDER"]) / "cache", 2 * OBJECTS * OBJECT_BYTES)
+    digests = [hashlib.sha256(content(number)).hexdigest() for number in range(OBJECTS)]
+    return lambda: sum(len(cache.get(digest) or b"") for digest in digests)
+
+
+def local_files() -> Callable[[], int]:
+    files = Path(os.environ["BENCH_FOLDER"]) / "files"
+
+    def read(number: int) -> bytes:
+        data = (files / str(number)).read_bytes()
+        hashlib.sha256(data).hexdigest()  # ours checks every picture it hands out; so does a careful script
+        return data
+
+    return lambda: sum(len(read(number)) for number in range(OBJECTS))
+
+
+LOCAL_PEER = "local files, read and digested"
+FAR: dict[str, Callable[[], Callable[[], int]]] = {
+    "driveflow read_bytes, 16 threads": ours,
+    PEER: boto3_threads,
+    "bare http.client, 16 threads": bare_http,
+}
+CONTENDERS = {**FAR, "driveflow cache, warm": warm_cache, LOCAL_PEER: local_files}
+
+
+def measured(name: str, environment: dict[str, str]) -> tuple[float, float]:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.bench_storage", name],
+        check=True, capture_output=True, text=True, env=os.environ | environment,
+    )  # fmt: skip
+    found = json.loads(done.stdout)
+    return found["rate"], found["per_cpu"]
+
+
+def contend(name: str) -> None:
+    work = CONTENDERS[name]()
+    best = per_cpu = 0.0
+    for _ in range(ROUNDS):
+        start, cpu = time.perf_counter(), time.process_time()
+        assert work() == OBJECTS * OBJECT_BYTES
+        best = max(best, OBJECTS / (time.perf_counter() - start))
+        per_cpu = max(per_cpu, OBJECTS / (time.process_time() - cpu))
+    print(json.dumps({"rate": best, "per_cpu": per_cpu}))
+
+
+if __name__ == "__main__":
+    contend(sys.argv[1]) if len(sys.argv) > 1 else main()
