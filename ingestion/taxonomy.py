@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from driveflow.errors import UnmappedClassError, UsageError
 from driveflow.flow.sections import BatchSection, TaxonomySection
+from driveflow.formats.label_set import names_ignore_region
 
 _SHOWN = 50
 
@@ -26,6 +27,8 @@ class ClassMap:
 def map_classes(taxonomy: TaxonomySection, box_counts: Mapping[str, int]) -> ClassMap:
     """Map every name of `box_counts`; names match exactly first, then without case where only one thing is meant.
 
+    A name that only says "ignore" (KITTI's DontCare) is an ignore region of every class where the taxonomy is silent.
+
     Raises:
         UnmappedClassError: names with boxes that the taxonomy does not know; it lists them all with their counts.
     """
@@ -34,7 +37,7 @@ def map_classes(taxonomy: TaxonomySection, box_counts: Mapping[str, int]) -> Cla
     ignored: set[str] = set()
     unmapped: dict[str, int] = {}
     for name, count in box_counts.items():
-        meaning = _meaning(rules, name)
+        meaning = _meaning(rules, name) or ("ignore:" if names_ignore_region(name) else None)
         if meaning is None:
             if count:
                 unmapped[name] = count

@@ -61,6 +61,23 @@ BOX_ATTRIBUTES = {
 }
 """Keys that mean the same from every format; what else a format says of a box keeps its own name."""
 
+IGNORE_REGION = "DontCare"
+"""The class name of a region in which nothing was labeled, where the format has no word of its own for it.
+
+Boxes whose class is this or another name that `names_ignore_region` knows are ignore regions of every class, unless the
+taxonomy says what that name means; readers give them `ignore` and leave the name out of the classes looked for.
+"""
+_IGNORE_NAMES = frozenset(["dontcare", "ignore", "ignored", "ignoreregion", "ignoredregion", "ignoreregions"])
+
+
+def names_ignore_region(class_name: str) -> bool:
+    """Tell whether a class name says no more than that nothing was labeled there.
+
+    >>> [names_ignore_region(name) for name in ("DontCare", "don't care", "ignore_region", "car")]
+    [True, True, True, False]
+    """
+    return "".join(filter(str.isalpha, class_name)).casefold() in _IGNORE_NAMES
+
 
 class LabelFiles(Protocol):
     """The files of a batch as a reader of labels sees them; members of archives lie under a folder "<archive>!"."""

@@ -17,6 +17,25 @@ _NO_ELEMENT: Final = re.compile(rb"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(\[.*?\]
 
 
 @dataclass(frozen=True, slots=True)
+class _Only:
+    """A batch of which only some files can be seen."""
+
+    files: LabelFiles
+    paths: Sequence[str]
+
+    def read(self, path: str) -> bytes:
+        return self.files.read(path)
+
+
+def within(files: LabelFiles, annotations: str) -> LabelFiles:
+    """Return the batch as if it had only the file or the folder `annotations`; all of it where that is empty."""
+    folder = annotations.rstrip("/") + "/"
+    if not annotations:
+        return files
+    return _Only(files, [path for path in files.paths if path == annotations or path.startswith(folder)])
+
+
+@dataclass(frozen=True, slots=True)
 class JsonShape:
     """What kind of JSON a file holds; `keys` are those of the object, or of the first object of the list."""
 

@@ -44,3 +44,16 @@ def test_an_alias_beats_the_class_of_that_name():
     taxonomy = TaxonomySection(classes=("car", "van"), aliases={"van": "car"})
 
     assert map_classes(taxonomy, {"van": 1}).outcomes["van"] == ("car",)
+
+
+@pytest.mark.parametrize("name", ["DontCare", "dontcare", "ignore", "Ignore_Region"])
+def test_a_name_that_only_says_ignore_is_an_ignore_region_of_every_class(name):
+    mapped = map_classes(TaxonomySection(classes=("car", "van")), {name: 3})
+
+    assert mapped.outcomes[name] == ("car", "van")
+    assert mapped.ignored == {name}
+    assert mapped.annotated((name, "car")) == {"car"}
+
+
+def test_the_taxonomy_may_give_the_name_ignore_another_meaning():
+    assert map_classes(TaxonomySection(classes=("car",), drop=("ignore",)), {"ignore": 3}).outcomes["ignore"] == ()
