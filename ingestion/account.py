@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 import pyarrow as pa
 
 from driveflow import tables as columns
-from driveflow.formats.label_set import LabelProblem
+from driveflow.formats.label_set import LabelProblem, LabelSet
 from driveflow.snapshots import SnapshotTables
 from ingestion.batch_files import BatchFiles, Refusal
 
 _SHOWN = 5
+_MISSING = frozenset(["label_missing_picture", "label_ambiguous_picture", "label_unknown_picture"])
 
 
 def quarantine_rows(
@@ -49,9 +50,21 @@ def frame_counts(tables: SnapshotTables) -> dict[str, int]:
     }
 
 
-def describe_empty(where: str, files: BatchFiles, refused: Sequence[Refusal]) -> str:
-    """Return one line that says why a batch has nothing to offer."""
+def describe_empty(where: str, files: BatchFiles, refused: Sequence[Refusal], labels: LabelSet) -> str:
+    """Return what is to say of a batch that has nothing to offer, and of the labels it came with."""
     reasons = ", ".join(f"{count} {reason}" for reason, count in Counter(item.reason for item in refused).most_common())
     examples = "; ".join(f"{item.name}: {item.detail}" for item in refused[:_SHOWN])
     found = f"{len(files.files) + len(files.refused)} files, {len(refused)} of them quarantined"
-    return f"{where} has no usable picture: {found}{f' ({reasons}; {examples})' if refused else ''}."
+    why = f"{where} has no usable picture: {found}{f' ({reasons}; {examples})' if refused else ''}."
+    return f"{why} {_without_pictures(labels)}" if labels.files else why
+
+
+def _without_pictures(labels: LabelSet) -> str:
+    missing = [item for item in labels.problems if item.reason in _MISSING]
+    listed = len(set(labels.images["path"].to_pylist())) + len(missing)
+    example = f", such as {missing[0].detail}" if missing else ""
+    return (
+        f"Its labels were read: {len(labels.files):,} label files, {labels.boxes_read:,} boxes and "
+        f"{listed:,} listed pictures; the pictures are missing{example}. "
+        "Name a folder that holds both the pictures and their labels."
+    )

@@ -1,6 +1,5 @@
 """Read one batch: find its labels, look at every picture, and account for every file."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -9,10 +8,8 @@ import pyarrow as pa
 
 from driveflow import tables as columns
 from driveflow.canonical import digest_bytes
-from driveflow.errors import BrokenDataError, EmptyBatchError, NotFoundError
+from driveflow.errors import BrokenDataError, EmptyBatchError
 from driveflow.flow.sections import BatchSection, TaxonomySection
-from driveflow.formats.catalog import FORMATS
-from driveflow.formats.detect import detect_formats
 from driveflow.formats.label_set import LabelSet
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import Beside, SnapshotTables
@@ -21,23 +18,26 @@ from driveflow.storage.shards import Blob, pack_shards
 from ingestion.account import describe_empty, file_counts, frame_counts, quarantine_rows
 from ingestion.batch_files import BatchFiles, Refusal, open_files
 from ingestion.look import Looked, look_at_members, look_at_objects
-from ingestion.metadata import Metadata, read_metadata
+from ingestion.metadata import Metadata
+from ingestion.read_labels import read_batch_labels, read_batch_metadata
 from ingestion.sort_files import SortedFiles, sort_files
 from ingestion.take_boxes import TakenBoxes, take_boxes
 from ingestion.take_frames import TakenFrames, take_frames
-from ingestion.taxonomy import ClassMap, check_annotated, map_classes
+from ingestion.taxonomy import ClassMap, box_counts, check_annotated, classes_as_found, map_classes
 
-_METADATA = "metadata.csv"
 _REPORT_EVERY = 50
 
 
 @dataclass(frozen=True, slots=True)
 class BatchRequest:
-    """What to import: the batch's section of the flow, where it lies, what was listed there, and where shards go."""
+    """What to import: the batch's section of the flow, where it lies, what was listed there, and where shards go.
+
+    Without a taxonomy every class is taken as it is found.
+    """
 
     section: BatchSection
     uri: str
-    taxonomy: TaxonomySection
+    taxonomy: TaxonomySection | None
     store: str
     objects: tuple[ObjectInfo, ...]
 
@@ -47,13 +47,15 @@ class ImportedBatch:
     """A batch as tables, with split "train" and one group a drive until it is merged.
 
     files_in = files_kept + files_quarantined + files_skipped, where members of archives count as files and an archive
-    that could be opened does not. For the boxes see `TakenBoxes`. `notes` are sentences for a person.
+    that could be opened does not. For the boxes see `TakenBoxes`. `notes` are sentences for a person, `label_format` is
+    what the labels were read as.
     """
 
     tables: SnapshotTables
     beside: Beside
     counts: dict[str, int]
     notes: tuple[str, ...] = ()
+    label_format: str = ""
 
 
 @dataclass(slots=True)
@@ -84,6 +86,7 @@ class _Read:
     metadata: Metadata
     classes: ClassMap
     ordered: SortedFiles
+    label_format: str
     note: str
 
     def notes(self) -> tuple[str, ...]:
@@ -110,17 +113,20 @@ def import_batch(request: BatchRequest, progress: Progress = silent) -> Imported
     refused = [*read.files.refused, *gallery.refused]
     if not gallery.kept:
         where = f"Batch {request.section.name!r} at {request.uri}"
-        raise EmptyBatchError(describe_empty(where, read.files, refused))
+        raise EmptyBatchError(describe_empty(where, read.files, refused, read.labels))
     return _assemble(request, read, gallery.kept, refused, packed)
 
 
 def _read(request: BatchRequest) -> _Read:
-    check_annotated(request.section, request.taxonomy)
+    if request.taxonomy is not None:
+        check_annotated(request.section, request.taxonomy)
     files = open_files(request.objects)
-    labels, note = _read_labels(files, request.section)
-    metadata, place = _read_metadata(files, request.section)
-    classes = map_classes(request.taxonomy, _box_counts(labels))
-    return _Read(files, labels, metadata, classes, sort_files(files, labels.files, place), note)
+    read = read_batch_labels(files, request.section)
+    metadata, place = read_batch_metadata(files, request.section)
+    counts = box_counts(read.labels)
+    classes = classes_as_found(counts) if request.taxonomy is None else map_classes(request.taxonomy, counts)
+    ordered = sort_files(files, read.labels.files, place)
+    return _Read(files, read.labels, metadata, classes, ordered, read.label_format, read.note)
 
 
 def _assemble(
@@ -128,7 +134,7 @@ def _assemble(
 ) -> ImportedBatch:
     frames = take_frames(kept, read.labels, read.metadata, request.section)
     boxes = take_boxes(read.labels, _pictures(kept), read.classes, request.section)
-    tables = _tables(frames, boxes, request.taxonomy)
+    tables = _tables(frames, boxes, read.classes.classes)
     problems = [*read.labels.problems, *read.metadata.problems, *boxes.problems]
     conflicts = pa.Table.from_pylist([*frames.conflicts, *boxes.conflicts], schema=columns.CONFLICTS)
     beside = Beside(
@@ -139,35 +145,7 @@ def _assemble(
     counts = file_counts(read.files, read.ordered.skipped, len(kept), refused)
     counts |= frame_counts(tables) | boxes.counts
     counts |= {"label_problems": len(problems), "conflicts": conflicts.num_rows}
-    return ImportedBatch(tables, beside, counts, read.notes())
-
-
-def _read_labels(files: BatchFiles, section: BatchSection) -> tuple[LabelSet, str]:
-    """Return the labels, and a note that says how they were read."""
-    annotations = files.place_of(section.annotations) if section.annotations else ""
-    if annotations and not any(path == annotations or path.startswith(f"{annotations}/") for path in files.paths):
-        raise NotFoundError(f"annotations: {section.annotations!r} is no file of the batch.")
-    found = detect_formats(files, annotations) if section.format == "auto" else [section.format]
-    kind = found[0]
-    labels = FORMATS[kind].read(files, annotations)
-    if section.format not in {"auto", "folder"} and not labels.files:
-        raise NotFoundError(
-            f"Batch {section.name!r} states format {kind}, but holds no {kind} labels; "
-            "format: folder would import it without labels."
-        )
-    others = f" There are labels of {' and '.join(found[1:])} too, which were not read." if found[1:] else ""
-    return labels, f"Read as {kind}.{others}"
-
-
-def _read_metadata(files: BatchFiles, section: BatchSection) -> tuple[Metadata, str]:
-    """Return the metadata and the place of its file; nothing where there is none."""
-    place = files.place_of(section.metadata or _METADATA)
-    if place not in files.by_place:
-        if section.metadata:
-            raise NotFoundError(f"Batch {section.name!r}: metadata {section.metadata!r} is no file of the batch.")
-        return Metadata({}, ()), ""
-    places = {file.name: file.place for file in files.files}
-    return read_metadata(files, place, places), place
+    return ImportedBatch(tables, beside, counts, read.notes(), read.label_format)
 
 
 def _look(ordered: SortedFiles, gallery: _Gallery, store: str) -> pa.Table:
@@ -206,12 +184,6 @@ def _refuse_broken(labels: LabelSet, gallery: _Gallery, batch: str) -> None:
     gallery.kept = [looked for looked in gallery.kept if looked.file.place not in broken]
 
 
-def _box_counts(labels: LabelSet) -> dict[str, int]:
-    """Return how many boxes each class has that the labels use or list."""
-    counts = {name: 0 for names in labels.class_lists for name in names}
-    return counts | Counter(labels.boxes["class_name"].to_pylist())
-
-
 def _pictures(kept: Sequence[Looked]) -> pl.DataFrame:
     schema = {"path": pl.String, "name": pl.String, "frame_id": pl.String, "width": pl.Int32, "height": pl.Int32,
               "turned": pl.Int32}  # fmt: skip
@@ -222,7 +194,7 @@ def _pictures(kept: Sequence[Looked]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def _tables(frames: TakenFrames, boxes: TakenBoxes, taxonomy: TaxonomySection) -> SnapshotTables:
+def _tables(frames: TakenFrames, boxes: TakenBoxes, classes: tuple[str, ...]) -> SnapshotTables:
     looked: dict[str, set[str]] = {}
     for frame_id, class_name in boxes.annotated.select("frame_id", "class_name").iter_rows():
         looked.setdefault(frame_id, set()).add(class_name)
@@ -231,7 +203,7 @@ def _tables(frames: TakenFrames, boxes: TakenBoxes, taxonomy: TaxonomySection) -
         pa.Table.from_pylist(rows, schema=columns.FRAMES),
         pa.Table.from_pylist(frames.sources, schema=columns.SOURCES),
         boxes.boxes.to_arrow(),
-        taxonomy.classes,
+        classes,
     )
 
 

@@ -1,13 +1,16 @@
 """Map the class names of a batch to those of the project."""
 
-from collections.abc import Mapping
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from driveflow.errors import UnmappedClassError, UsageError
+from driveflow.flow.problems import nearest
 from driveflow.flow.sections import BatchSection, TaxonomySection
-from driveflow.formats.label_set import names_ignore_region
+from driveflow.formats.label_set import LabelSet, names_ignore_region
 
-_SHOWN = 50
+_TO_FILL_IN = "CLASS"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,19 @@ def map_classes(taxonomy: TaxonomySection, box_counts: Mapping[str, int]) -> Cla
     return ClassMap(taxonomy.classes, outcomes, frozenset(ignored))
 
 
+def classes_as_found(box_counts: Mapping[str, int]) -> ClassMap:
+    """Take every name of `box_counts` as a class, letter for letter; those that only say "ignore" are none."""
+    ignored = frozenset(name for name in box_counts if names_ignore_region(name))
+    classes = tuple(sorted(box_counts.keys() - ignored))
+    return ClassMap(classes, {name: (name,) for name in classes} | dict.fromkeys(ignored, classes), ignored)
+
+
+def box_counts(labels: LabelSet) -> dict[str, int]:
+    """Return how many boxes each class has that the labels use or list."""
+    counts = {name: 0 for names in labels.class_lists for name in names}
+    return counts | Counter(labels.boxes["class_name"].to_pylist())
+
+
 def check_annotated(section: BatchSection, taxonomy: TaxonomySection) -> None:
     """Refuse classes that a batch states as looked for and the taxonomy does not have."""
     unknown = [name for name in section.annotated_classes if name not in taxonomy.classes]
@@ -76,9 +92,18 @@ def _meaning(rules: Mapping[str, str], name: str) -> str | None:
 
 def _describe(unmapped: Mapping[str, int], taxonomy: TaxonomySection) -> str:
     by_count = sorted(unmapped.items(), key=lambda item: (-item[1], item[0]))
-    listed = ", ".join(f"{name!r} ({count:,} boxes)" for name, count in by_count[:_SHOWN])
-    more = f" and {len(by_count) - _SHOWN} more" if len(by_count) > _SHOWN else ""
+    listed = ", ".join(f"{name!r} ({count:,} boxes)" for name, count in by_count)
     return (
-        f"The taxonomy does not know {len(by_count)} classes of the batch: {listed}{more}. "
-        f"Its classes are {', '.join(taxonomy.classes)}; name the others under aliases, drop or ignore."
+        f"The taxonomy does not know {len(by_count)} classes of the batch: {listed}. "
+        f"Its classes are {', '.join(taxonomy.classes)}; name the others under aliases, drop or ignore. "
+        f"To paste, with a class for each {_TO_FILL_IN}:\n{alias_lines(by_count, taxonomy.classes)}"
     )
+
+
+def alias_lines(by_count: Iterable[tuple[str, int]], classes: Sequence[str]) -> str:
+    """Return a block of YAML that maps each name to the class most like it, or to what has to be filled in."""
+    lines = ["aliases:"]
+    for name, count in by_count:
+        line = f"  {json.dumps(name, ensure_ascii=False)}: {nearest(name, classes) or _TO_FILL_IN}"
+        lines.append(f"{line}  # {count:,} boxes")
+    return "\n".join(lines)
