@@ -1,11 +1,10 @@
 """Remove what killed runs left behind: files half written and working folders."""
 
-import os
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from driveflow.storage.local import TEMPORARY_PREFIX
+from driveflow.storage.sweep import remove_half_written
 
 WORKING_FOLDER = "tmp"
 """Of a run, in its folder: there while it runs, so that whoever holds the workspace's lock knows a killed run by it."""
@@ -20,20 +19,6 @@ def sweep(workspace: Path, stores: Iterable[Path]) -> None:
     if not left:
         return
     for store in stores:
-        for home, _, names in os.walk(store):
-            for name in names:
-                if name.startswith(TEMPORARY_PREFIX) and not _lives(name):
-                    Path(home, name).unlink(missing_ok=True)
+        remove_half_written(store)
     for folder in left:  # last, so that a sweep that is killed itself is done again
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _lives(name: str) -> bool:
-    writer = name.removeprefix(TEMPORARY_PREFIX).partition("-")[0]
-    try:
-        os.kill(int(writer), 0)
-    except (ValueError, ProcessLookupError):
-        return False
-    except PermissionError:
-        return True
-    return True
