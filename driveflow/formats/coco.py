@@ -4,11 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
-import pyarrow as pa
+import polars as pl
 
-from driveflow.canonical import Json, canonical_json
+from driveflow.canonical import canonical_json
 from driveflow.errors import NotFoundError
+from driveflow.formats.coco_columns import annotation_columns
 from driveflow.formats.coco_records import (
     CocoAnnotation,
     CocoDocument,
@@ -18,9 +18,15 @@ from driveflow.formats.coco_records import (
     looks_like_coco,
     plain_json,
 )
-from driveflow.formats.label_set import LABEL_BOXES, ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
+from driveflow.formats.label_set import LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.path_index import PathIndex, folder_of, plain_path
 from driveflow.formats.source_split import split_of_file_name, split_of_folders
+
+_OF_EVERY_BOX = {
+    "line": pl.lit(None, pl.Int64),
+    "normalised": pl.lit(value=False),
+    "annotator": pl.lit(None, pl.String),
+}
 
 
 def coco_files(files: LabelFiles) -> list[str]:
@@ -55,6 +61,7 @@ class _CocoFile:
     builder: LabelSetBuilder
     index: PathIndex
     names: dict[str, str] = field(default_factory=dict)  # category id -> name
+    all_names: tuple[str, ...] = ()
     pictures: dict[str, str] = field(default_factory=dict)  # image id -> picture, where that is one
     listings: dict[str, int] = field(default_factory=dict)  # image id -> how many ids before it name that picture
     broken: dict[str, str] = field(default_factory=dict)  # picture -> why
@@ -77,9 +84,7 @@ class _CocoFile:
         self._report_lost()
         labeled = self._is_labeled()
         videos = {key_text(video.id): str(video.name or key_text(video.id)) for video in self.document.videos}
-        for image, picture in found:
-            if picture:
-                self._add_image(image, picture, videos, labeled=labeled)
+        self._add_images([pair for pair in found if pair[1]], videos, labeled=labeled)
 
     def _problem(self, reason: str, detail: str, boxes: int = 0) -> None:
         self.builder.problems.append(LabelProblem(self.path, reason, detail, None, boxes))
@@ -93,6 +98,7 @@ class _CocoFile:
                 self.names[key] = names.pop()
             else:
                 self._problem("label_ambiguous_class", f"category id {key} is each of {sorted(names)}")
+        self.all_names = tuple(self.names.values())
 
     def _find(self, image: CocoImage) -> str:
         """Return the picture that the entry means; nothing where that is none or several."""
@@ -143,81 +149,86 @@ class _CocoFile:
         return bool(self.document.categories)
 
     def _read_annotations(self, annotations: Sequence[CocoAnnotation]) -> None:
-        own_ids = [_own_id(annotation) for annotation in annotations]
-        times = Counter(own_ids)
-        corners = _corners(annotations)
-        good = np.isfinite(corners).all(axis=1) & (corners[:, 2] > corners[:, 0]) & (corners[:, 3] > corners[:, 1])
-        rows: list[tuple[object, ...]] = []
-        for annotation, own, box, usable in zip(annotations, own_ids, corners.tolist(), good.tolist(), strict=True):
-            image, category = key_text(annotation.image_id), key_text(annotation.category_id)
-            picture = self.pictures.get(image, "")
-            if not picture:
-                self.lost_boxes[image] += 1
-                continue
-            self.had[picture] += 1
-            name = self.names.get(category, "") or self._report_class(annotation, picture)
-            if not name or not self._has_box(annotation, usable=usable):
-                continue
-            self.kept[picture] += 1
-            ignore = bool(annotation.iscrowd or annotation.ignore)
-            own_id = own[1] if times[own] == 1 else ""
-            known = (picture, self.path, self.listings[image], None, own_id, name)
-            rows.append((*known, *box, False, ignore, _attributes(annotation), _score(annotation), None))
-        columns = list(zip(*rows, strict=True)) or [()] * len(LABEL_BOXES)
-        arrays = [pa.array(column, kind.type) for column, kind in zip(columns, LABEL_BOXES, strict=True)]
-        self.builder.add_boxes(pa.table(arrays, schema=LABEL_BOXES))
+        rows = annotation_columns(annotations)
+        pictures = {"image": list(self.pictures), "path": list(self.pictures.values()),
+                    "listing": [self.listings[key] for key in self.pictures]}  # fmt: skip
+        meant = pl.DataFrame(pictures, schema={"image": pl.String, "path": pl.String, "listing": pl.Int32})
+        names = pl.DataFrame(
+            list(self.names.items()), schema={"category": pl.String, "class_name": pl.String}, orient="row"
+        )
+        rows = rows.join(meant, on="image", how="left", maintain_order="left")
+        rows = rows.join(names, on="category", how="left", maintain_order="left")
+        found = pl.col("path").fill_null("") != ""
+        self.lost_boxes.update(_tally(rows.filter(~found), "image"))
+        rows = rows.filter(found)
+        self.had.update(_tally(rows, "path"))
+        good = pl.col("class_name").fill_null("") != ""
+        for row in rows.filter(~good | ~pl.col("usable")).select("row", "path", good=good).iter_rows():
+            self._report(annotations[row[0]], row[1], has_class=row[2])
+        rows = rows.filter(good & pl.col("usable"))
+        self.kept.update(_tally(rows, "path"))
+        self.builder.add_boxes(rows.with_columns(**_OF_EVERY_BOX, label_file=pl.lit(self.path)).to_arrow())
 
-    def _report_class(self, annotation: CocoAnnotation, picture: str) -> str:
-        """Report a category that the file does not list, and return no name for it."""
+    def _report(self, annotation: CocoAnnotation, picture: str, *, has_class: bool) -> None:
+        if has_class:
+            self._report_box(annotation)
+        else:
+            self._report_class(annotation, picture)
+
+    def _report_class(self, annotation: CocoAnnotation, picture: str) -> None:
+        """Report a category that the file does not list."""
         known = f"this file lists {len(self.names)} categories (ids {', '.join(list(self.names)[:5])} ...)"
         detail = f"annotation {key_text(annotation.id)}: category id {key_text(annotation.category_id)}, but {known}"
         self._problem("label_class_out_of_range", detail, 1)
         self.broken.setdefault(picture, f"{self.path}: {detail}")
-        return ""
 
-    def _has_box(self, annotation: CocoAnnotation, *, usable: bool) -> bool:
-        if not usable:
-            shown = [f"{value:g}" for value in annotation.bbox or ()][:6]
-            detail = f"annotation {key_text(annotation.id)}: bbox [{', '.join(shown)}] is no x, y, width, height"
-            self._problem("label_bad_box", f"{detail} of a box with an area", 1)
-        return usable
+    def _report_box(self, annotation: CocoAnnotation) -> None:
+        shown = [f"{value:g}" for value in annotation.bbox or ()][:6]
+        detail = f"annotation {key_text(annotation.id)}: bbox [{', '.join(shown)}] is no x, y, width, height"
+        self._problem("label_bad_box", f"{detail} of a box with an area", 1)
 
-    def _add_image(self, image: CocoImage, picture: str, videos: Mapping[str, str], *, labeled: bool) -> None:
-        hopeless = self.had[picture] > 0 and self.kept[picture] == 0  # no example of "nothing to see"
-        known = key_text(image.id) in self.pictures
-        names = image.annotated_classes if image.annotated_classes is not None else self.names.values()
-        numbered = image.frame_id is not None or image.frame_index is not None
-        video = key_text(image.video_id)
-        self.builder.add_image(
-            ImageLabels(
-                path=picture,
-                label_file=self.path,
-                listing=self.listings.get(key_text(image.id), 0),
-                class_list=self.builder.class_list(names) if labeled and known and names and not hopeless else None,
-                width=_pixels(image.width),
-                height=_pixels(image.height),
-                drive=str(image.drive or videos.get(video, video)),
-                sequence=self.path if numbered else "",
-                camera=str(image.camera or ""),
-                captured_ns=_nanoseconds(image.captured_ns),
-                source_split=split_of_folders(picture) or split_of_file_name(self.path),
-                attributes=_image_attributes(image),
-                broken=self.broken.get(picture, ""),
-            )
+    def _add_images(self, found: Sequence[tuple[CocoImage, str]], videos: Mapping[str, str], *, labeled: bool) -> None:
+        images, paths = [image for image, _ in found], [path for _, path in found]
+        keys = [key_text(image.id) for image in images]
+        split = split_of_file_name(self.path)
+        self.builder.add_images(
+            {
+                "path": paths,
+                "label_file": [self.path] * len(paths),
+                "listing": [self.listings.get(key, 0) for key in keys],
+                "class_list": [self._class_list(*pair) if labeled else None for pair in found],
+                "width": [_pixels(image.width) for image in images],
+                "height": [_pixels(image.height) for image in images],
+                "drive": [_drive(image, videos) for image in images],
+                "sequence": [self.path if _is_numbered(image) else "" for image in images],
+                "camera": [str(image.camera or "") for image in images],
+                "captured_ns": [_nanoseconds(image.captured_ns) for image in images],
+                "source_split": [split_of_folders(path) or split for path in paths],
+                "attributes": [_image_attributes(image) for image in images],
+                "broken": [self.broken.get(path, "") for path in paths],
+            }
         )
 
+    def _class_list(self, image: CocoImage, picture: str) -> int | None:
+        if self.had[picture] > 0 and self.kept[picture] == 0:
+            return None  # no example of "nothing to see"
+        names = image.annotated_classes if image.annotated_classes is not None else self.all_names
+        return self.builder.class_list(names) if names and key_text(image.id) in self.pictures else None
 
-def _own_id(annotation: CocoAnnotation) -> tuple[str, str]:
-    """Return where the id of an annotation is unique, and the id: ours within its image, COCO's in the whole file."""
-    return (key_text(annotation.image_id), annotation.box_id) if annotation.box_id else ("", key_text(annotation.id))
+
+def _drive(image: CocoImage, videos: Mapping[str, str]) -> str:
+    if image.drive is None and image.video_id is None:
+        return ""
+    video = key_text(image.video_id)
+    return str(image.drive or videos.get(video, video))
 
 
-def _corners(annotations: Sequence[CocoAnnotation]) -> "np.ndarray[tuple[int, int], np.dtype[np.float64]]":
-    missing = [np.nan] * 4
-    boxes = [a.bbox if a.bbox is not None and len(a.bbox) == 4 else missing for a in annotations]
-    corners = np.array(boxes, dtype=np.float64).reshape(-1, 4)
-    corners[:, 2:] += corners[:, :2]
-    return corners
+def _is_numbered(image: CocoImage) -> bool:
+    return image.frame_id is not None or image.frame_index is not None
+
+
+def _tally(rows: pl.DataFrame, column: str) -> dict[str, int]:
+    return dict(rows[column].value_counts().iter_rows())
 
 
 def _pixels(value: float | None) -> int | None:
@@ -228,24 +239,6 @@ def _nanoseconds(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
 
 
-def _image_attributes(image: CocoImage) -> Mapping[str, Json]:
-    value = plain_json(image.attributes)
-    return value if isinstance(value, dict) else {}
-
-
-def _attributes(annotation: CocoAnnotation) -> str:
-    if not (annotation.attributes or annotation.iscrowd) and annotation.track_id is None:
-        return "{}"
-    found: dict[str, Json] = {}
-    value = plain_json(annotation.attributes)
-    if isinstance(value, dict):
-        found.update(value)
-    if annotation.track_id is not None:
-        found["track_id"] = plain_json(annotation.track_id)
-    if annotation.iscrowd and not annotation.ignore:
-        found["iscrowd"] = True
-    return canonical_json(found) if found else "{}"
-
-
-def _score(annotation: CocoAnnotation) -> float | None:
-    return float(annotation.score) if isinstance(annotation.score, int | float) else None
+def _image_attributes(image: CocoImage) -> str:
+    value = plain_json(image.attributes) if image.attributes else None
+    return canonical_json(value) if isinstance(value, dict) else "{}"

@@ -142,6 +142,13 @@ class ImageLabels:
     broken: str = ""
 
 
+_NOTHING_SAID = {
+    **dict.fromkeys(("drive", "sequence", "camera", "clock", "source_split", "broken"), ""),
+    "listing": 0,
+    "attributes": "{}",
+}
+
+
 class LabelSetBuilder:
     """Collects what a reader finds; one reader owns it."""
 
@@ -163,6 +170,13 @@ class LabelSetBuilder:
         row = [getattr(image, name) for name in LABEL_IMAGES.names]
         row[LABEL_IMAGES.names.index("attributes")] = canonical_json(image.attributes)
         self._images.append(tuple(row))
+
+    def add_images(self, columns: Mapping[str, Sequence[object]]) -> None:
+        """Add many pictures at once: columns of `LABEL_IMAGES`; what is left out, nothing is said of."""
+        rows = len(columns["path"])
+        said = [columns.get(name) for name in LABEL_IMAGES.names]
+        nothing = [[_NOTHING_SAID.get(name)] * rows for name in LABEL_IMAGES.names]
+        self._images += zip(*(one or other for one, other in zip(said, nothing, strict=True)), strict=True)
 
     def add_boxes(self, boxes: pa.Table) -> None:
         """Add a table of boxes; columns that it lacks are null."""
