@@ -1,0 +1,225 @@
+"""Read Pascal VOC XML: one file a picture, corners that count from 1 and include the last pixel."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from driveflow.canonical import Json, canonical_json
+from driveflow.formats.label_set import (
+    ImageLabels,
+    LabelFiles,
+    LabelProblem,
+    LabelSet,
+    LabelSetBuilder,
+    names_ignore_region,
+)
+from driveflow.formats.picture_finder import PictureFinder, stem_of
+from driveflow.formats.shapes import Corners, has_area
+from driveflow.formats.sniff import Sniffer, within
+from driveflow.formats.source_split import known_split, split_of_folders
+from driveflow.formats.xml_tree import XmlElement, XmlError, read_xml
+
+_OTHER_FORMATS: Final = (b"<imagesize", b"<polygon", b"<deleted", b"<sourceImage", b"<segm>")  # LabelMe's
+_OWN: Final = (b"<size", b"<filename", b"<object")
+_YES_OR_NO: Final = frozenset(["truncated", "difficult", "occluded"])
+_SAYS_NOTHING: Final = frozenset(["", "unspecified", "unknown"])
+
+
+def voc_files(sniffer: Sniffer) -> list[str]:
+    """Return the files that are VOC annotations, by content."""
+    return [path for path in sniffer.ending_in(".xml") if _looks_like_voc(sniffer, path)]
+
+
+def read_voc(files: LabelFiles, annotations: str = "") -> LabelSet:
+    """Return what the VOC annotations of the batch, or those at `annotations`, say.
+
+    A file without objects is a labeled picture without objects. The classes looked for are all that the files name.
+    Files in ImageSets/Main give the splits.
+    """
+    reader = _Voc(files, PictureFinder(files.paths), LabelSetBuilder(), _splits(files))
+    for path in voc_files(Sniffer(within(files, annotations))) or ([annotations] if annotations in files.paths else []):
+        reader.read(path)
+    return reader.finish()
+
+
+def _looks_like_voc(sniffer: Sniffer, path: str) -> bool:
+    if sniffer.xml_root(path) != "annotation":
+        return False
+    head = sniffer.head(path)
+    return b"<bndbox" in head or (
+        any(sign in head for sign in _OWN) and not any(sign in head for sign in _OTHER_FORMATS)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Splits:
+    """What ImageSets/Main says: files that list, and of each picture's path without extension its split."""
+
+    files: frozenset[str]
+    of: Mapping[str, str]  # "<root>/<name in the list>" -> split
+    roots: frozenset[str]
+
+
+def _splits(files: LabelFiles) -> _Splits:
+    lists = [path for path in files.paths if f"/{path}".rpartition("/")[0].endswith("/ImageSets/Main")]
+    lists = [path for path in lists if path.lower().endswith(".txt")]
+    found: dict[str, str] = {}
+    # valid and test before train: nothing that one list holds out is trained on because of another
+    for path in sorted(lists, key=_split_of_list, reverse=True):
+        if split := _split_of_list(path):
+            root = _root_of_list(path)
+            lines = files.read(path).decode("utf-8-sig", "replace").splitlines()
+            for name in (line.split()[0] for line in lines if line.split()):
+                found.setdefault(f"{root}/{name}".lstrip("/"), split)
+    return _Splits(frozenset(lists), found, frozenset(map(_root_of_list, lists)))
+
+
+def _split_of_list(path: str) -> str:
+    return known_split(stem_of(path).rpartition("/")[2])
+
+
+def _root_of_list(path: str) -> str:
+    return f"/{path}".rpartition("/ImageSets/Main/")[0].lstrip("/")
+
+
+@dataclass(slots=True)
+class _Voc:
+    """The annotations of a data set on their way into the builder."""
+
+    files: LabelFiles
+    finder: PictureFinder
+    builder: LabelSetBuilder
+    splits: _Splits
+    images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
+    rows: list[dict[str, object]] = field(default_factory=list)
+    at_zero: int = 0
+    renamed: int = 0
+
+    def read(self, path: str) -> None:
+        """Read one annotation file."""
+        self.builder.files.add(path)
+        data = self.files.read(path)
+        try:
+            root = read_xml(data)
+        except XmlError as error:
+            lost = data.count(b"<object>")
+            self.builder.problems.append(LabelProblem(path, "label_syntax", str(error), error.line, lost))
+            return
+        objects = root.all("object")
+        said = root.text_at("filename")
+        found = self.finder.of(path, said)
+        if not found.path:
+            self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, len(objects)))
+            return
+        named = self.finder.named(path, said).path if said else ""
+        self.renamed += named not in {"", found.path}
+        rows = [row for element in objects if (row := self._row(path, element)) is not None]
+        self.rows += [{**row, "path": found.path, "label_file": path} for row in rows]
+        image = ImageLabels(
+            path=found.path,
+            label_file=path,
+            width=_pixels(root.text_at("size", "width")),
+            height=_pixels(root.text_at("size", "height")),
+            source_split=self._split(path) or split_of_folders(found.path) or split_of_folders(path),
+        )
+        self.images.append((image, bool(rows) or not objects))
+
+    def finish(self) -> LabelSet:
+        """Return all that was read; only now the classes of the set are known."""
+        seen = {str(row["class_name"]) for row in self.rows}
+        number = self.builder.class_list(sorted(name for name in seen if not names_ignore_region(name)))
+        for image, usable in self.images:
+            self.builder.add_image(replace(image, class_list=number if usable else None))
+        self._list_unlabeled()
+        self.builder.add_box_rows(self.rows)
+        self._write_notes()
+        return self.builder.build()
+
+    def _split(self, path: str) -> str:
+        head, _, tail = f"/{stem_of(path)}".rpartition("/Annotations/")
+        return self.splits.of.get(f"{head}/{tail}".lstrip("/"), "")
+
+    def _row(self, path: str, element: XmlElement) -> dict[str, object] | None:
+        name = element.text_at("name")
+        corners = self._corners(element.find("bndbox"))
+        if not name or corners is None or not has_area(corners):
+            detail = "an object without a name" if not name else f"{name}: no bndbox of a box with an area"
+            reason = "label_syntax" if not name else "label_bad_box"
+            self.builder.problems.append(LabelProblem(path, reason, detail, element.line, 1))
+            return None
+        return {
+            "line": element.line,
+            "class_name": name,
+            **dict(zip(("x1", "y1", "x2", "y2"), corners, strict=True)),
+            "ignore": names_ignore_region(name),
+            "attributes": canonical_json(_attributes(element)),
+        }
+
+    def _corners(self, box: XmlElement | None) -> Corners | None:
+        """Return the corners from 0 and with the last edge exclusive; only the first pixel's number changes."""
+        if box is None:
+            return None
+        try:
+            x1, y1, x2, y2 = (float(box.text_at(name)) for name in ("xmin", "ymin", "xmax", "ymax"))
+        except ValueError:
+            return None
+        self.at_zero += 0 <= min(x1, y1) < 1
+        # a corner at 0 comes from a tool that counts from 0: there is no pixel before the first
+        return (x1 - 1 if not 0 <= x1 < 1 else 0.0, y1 - 1 if not 0 <= y1 < 1 else 0.0, x2, y2)
+
+    def _list_unlabeled(self) -> None:
+        """List the pictures that ImageSets names and no annotation speaks of."""
+        self.builder.files |= self.splits.files
+        labeled = {image.path for image, _ in self.images}
+        for known, split in sorted(self.splits.of.items()):
+            root = next(root for root in self.splits.roots if not root or known.startswith(f"{root}/"))
+            name = known.removeprefix(root).lstrip("/")
+            found = self.finder.stemmed(f"{root}/Annotations/{name}.xml".lstrip("/"), name).path
+            if found and found not in labeled:
+                self.builder.add_image(ImageLabels(path=found, label_file="", source_split=split))
+
+    def _write_notes(self) -> None:
+        if self.at_zero:
+            self.builder.notes.append(
+                f"{self.at_zero} VOC boxes begin at 0, where corners that count from 1 never are: "
+                "if the tool counts from 0, all boxes begin one pixel early."
+            )
+        if self.renamed:
+            self.builder.notes.append(
+                f"{self.renamed} VOC files say another picture's name than their own; their own was believed."
+            )
+
+
+def _pixels(text: str) -> int | None:
+    try:
+        value = int(float(text))
+    except (ValueError, OverflowError):
+        return None
+    return value if 0 < value < 2**31 else None
+
+
+def _attributes(element: XmlElement) -> Mapping[str, Json]:
+    """Return what else the object says: parts and 3D shapes are no boxes of their own and are left out."""
+    found: dict[str, Json] = {}
+    for child in element.children:
+        value = child.text
+        if child.tag == "attributes":  # as CVAT writes them
+            pairs = [(entry.text_at("name"), entry.text_at("value")) for entry in child.all("attribute")]
+            found.update({name: text for name, text in pairs if name})
+        elif child.tag == "actions":
+            found["actions"] = [action.tag for action in child.children if action.text == "1"]
+        elif child.children or child.tag == "name" or value.lower() in _SAYS_NOTHING:
+            continue
+        elif child.tag in _YES_OR_NO:
+            found[child.tag] = _yes_or_share(value)
+        else:
+            found["track_id" if child.tag == "trackid" else child.tag] = value
+    return found
+
+
+def _yes_or_share(value: str) -> bool | float:
+    try:
+        number = float(value)
+    except ValueError:
+        return value.lower() in {"true", "yes"}
+    return number if 0 < number < 1 else bool(number)
