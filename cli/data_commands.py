@@ -3,7 +3,9 @@
 import typer
 
 from cli.data.explain import explain
+from cli.data.import_source import import_source
 from cli.data.show import show
+from cli.data.withdraw import withdraw
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -14,5 +16,7 @@ def data() -> None:
 
 
 # One line a command, in the order of the help page; what is heavy is imported inside the functions.
+app.command("import")(import_source)
 app.command("show")(show)
 app.command("explain")(explain)
+app.command("withdraw")(withdraw)

@@ -17,8 +17,15 @@ def ledger_at(workspace: Path, profile: str) -> tuple[Place, Ledger]:
         NotFoundError: it would be a file, and that is not there.
     """
     place = place_from(workspace, profile)
-    url = place.ledger_url()
-    path = Path(url.removeprefix(_SQLITE)) if url.startswith(_SQLITE) else None
-    if path is not None and not path.exists():
+    ledger = ledger_of(place)
+    if ledger is None:
+        path = place.ledger_url().removeprefix(_SQLITE)
         raise NotFoundError(f"There is no ledger at {path}: run a flow first, or name its folder with --workspace.")
-    return place, open_ledger(url)
+    return place, ledger
+
+
+def ledger_of(place: Place) -> Ledger | None:
+    """Return the ledger of `place`, None where it would be a file that is not there."""
+    url = place.ledger_url()
+    is_missing = url.startswith(_SQLITE) and not Path(url.removeprefix(_SQLITE)).exists()
+    return None if is_missing else open_ledger(url)

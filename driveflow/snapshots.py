@@ -234,3 +234,14 @@ def list_snapshots(store: str) -> list[Snapshot]:
     except NotFoundError:
         return []
     return [open_snapshot(join(store, "snapshots", path.split("/")[0])) for path in found]
+
+
+def list_records(snapshot: Snapshot) -> list[Snapshot]:
+    """Return `snapshot` once for each record that tells how it was made, in the order they were written."""
+    try:
+        found = [item.path for item in list_objects(join(snapshot.folder, "made_by"))]
+    except NotFoundError:
+        return []
+    ids = sorted({path.split("/")[0] for path in found if path.endswith("/record.json")})
+    records = [open_snapshot(f"{snapshot.folder}#{record_id}") for record_id in ids]
+    return sorted(records, key=lambda record: str(record.made_by().get("written_at", "")))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 import polars as pl
 import pyarrow as pa
@@ -15,6 +16,8 @@ from driveflow.progress import Progress, silent
 from driveflow.snapshots import Beside, SnapshotTables
 from driveflow.storage.objects import ObjectInfo
 from driveflow.storage.shards import Blob, pack_shards
+from driveflow.withdrawn import REASON as WITHDRAWN
+from driveflow.withdrawn import withdrawn_ids
 from ingestion.account import describe_empty, file_counts, frame_counts, quarantine_rows
 from ingestion.batch_files import BatchFiles, Refusal, open_files
 from ingestion.look import Looked, look_at_members, look_at_objects
@@ -64,17 +67,24 @@ class _Gallery:
 
     progress: Progress
     total: int
+    withdrawn: frozenset[str]
     kept: list[Looked] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
 
     def add(self, seen: Looked | Refusal) -> None:
-        if isinstance(seen, Looked):
+        if self.is_withdrawn(seen):
+            detail = "these bytes were withdrawn; `driveflow data withdraw --list` tells why"
+            self.refused.append(Refusal(seen.file.name, WITHDRAWN, detail, seen.file.byte_count))
+        elif isinstance(seen, Looked):
             self.kept.append(seen)
         else:
             self.refused.append(seen)
         done = len(self.kept) + len(self.refused)
         if done % _REPORT_EVERY == 0 or done == self.total:
             self.progress(done, self.total, "pictures")
+
+    def is_withdrawn(self, seen: Looked | Refusal) -> TypeGuard[Looked]:
+        return isinstance(seen, Looked) and seen.frame_id in self.withdrawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +117,7 @@ def import_batch(request: BatchRequest, progress: Progress = silent) -> Imported
         NotFoundError: the section names annotations, metadata or a format of which there is nothing.
     """
     read = _read(request)
-    gallery = _Gallery(progress, len(read.ordered.pictures))
+    gallery = _Gallery(progress, len(read.ordered.pictures), withdrawn_ids(request.store))
     packed = _look(read.ordered, gallery, request.store)
     _refuse_broken(read.labels, gallery, request.section.name)
     refused = [*read.files.refused, *gallery.refused]
@@ -160,7 +170,7 @@ def _look(ordered: SortedFiles, gallery: _Gallery, store: str) -> pa.Table:
     def blobs() -> Iterator[Blob]:
         for seen, data in look_at_members(members):
             gallery.add(seen)
-            if isinstance(seen, Looked) and seen.frame_id not in known:
+            if isinstance(seen, Looked) and seen.frame_id not in known and not gallery.is_withdrawn(seen):
                 known.add(seen.frame_id)
                 yield Blob(seen.frame_id, data, digest_bytes(data) if seen.file.frame_id else None)
 

@@ -45,10 +45,10 @@ class ModelChapter:
         with self._database.reading() as connection:
             return _trained(connection, digest)
 
-    def trained_models(self, model: str, limit: int = 50) -> list[TrainedModelRow]:
-        """Return what was trained for `model`, newest first."""
-        query = select(TRAINED_MODELS).where(TRAINED_MODELS.c.model == model)
-        query = query.order_by(TRAINED_MODELS.c.created_at.desc(), TRAINED_MODELS.c.digest).limit(limit)
+    def trained_models(self, model: str = "", limit: int | None = 50) -> list[TrainedModelRow]:
+        """Return what was trained for `model`, or for all models, newest first; `limit` None is all of it."""
+        query = select(TRAINED_MODELS).order_by(TRAINED_MODELS.c.created_at.desc(), TRAINED_MODELS.c.digest)
+        query = (query.where(TRAINED_MODELS.c.model == model) if model else query).limit(limit)
         with self._database.reading() as connection:
             return fetch(connection, TrainedModelRow, query)
 

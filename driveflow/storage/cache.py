@@ -72,6 +72,13 @@ class Cache:
             self.put(digest, data)
         return data
 
+    def forget(self, digest: str) -> bool:
+        """Remove an object and return whether it was here; the next eviction counts anew what is left."""
+        path = self._path(digest)
+        was_here = path.exists()
+        path.unlink(missing_ok=True)
+        return was_here
+
     def size_bytes(self) -> int:
         """Return how many bytes lie here now."""
         return sum(status.st_size for _, status in self._files())

@@ -1,0 +1,61 @@
+"""What a person may write for a frame: the beginning of its id, the end of a file's path, or TAG:PATH."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from cli.snapshot_argument import find_snapshot, lineage
+from driveflow.errors import NotFoundError, UsageError
+from driveflow.snapshots import Snapshot, list_snapshots
+
+_SHOWN = 5
+_ID_CHARS = 64
+
+
+def find_frame(text: str, snapshots: Sequence[Snapshot]) -> str:
+    """Return the id of the one frame that `text` names in any of `snapshots`.
+
+    Raises:
+        NotFoundError: none is called so.
+        UsageError: several are.
+    """
+    found = sorted({frame_id for snapshot in snapshots for frame_id in _matching(text, snapshot)})
+    if not found:
+        raise NotFoundError(f"No frame of {_spoken(snapshots)} has an id or a path like {text!r}.")
+    if len(found) > 1:
+        shown = ", ".join(item[:16] for item in found[:_SHOWN])
+        raise UsageError(f"{len(found)} frames are like {text!r}: {shown}; write more of it.")
+    return found[0]
+
+
+def frame_of_store(text: str, store: str, workspace: Path, profile: str) -> str:
+    """Return the id of the one frame that `text` names in any snapshot of `store`; "TAG:PATH" looks in one only.
+
+    A whole id is taken as it is, so that a frame can be named before anything holds it.
+    """
+    if len(text) == _ID_CHARS and set(text) <= set("0123456789abcdef"):
+        return text
+    snapshots = list_snapshots(store)
+    try:
+        return find_frame(text, snapshots)
+    except NotFoundError:
+        tag, colon, path = text.partition(":")
+        if not colon or not path:
+            raise
+        return find_frame(path, list(lineage(find_snapshot(tag, workspace, profile))))
+
+
+def _matching(text: str, snapshot: Snapshot) -> list[str]:
+    sources = snapshot.sources().select(["frame_id", "batch", "path"])
+    paths = pc.binary_join_element_wise(sources["batch"], sources["path"], "/")
+    ends = pc.or_(pc.ends_with(paths, f"/{text}"), pc.ends_with(paths, f"!{text}"))  # "!" goes into an archive
+    named = pc.or_(pc.starts_with(sources["frame_id"], text), pc.or_(pc.equal(paths, text), ends))
+    found: pa.ChunkedArray = sources["frame_id"].filter(named)
+    ids: list[str] = found.unique().to_pylist()
+    return ids
+
+
+def _spoken(snapshots: Sequence[Snapshot]) -> str:
+    return "this snapshot" if len(snapshots) == 1 else f"these {len(snapshots)} snapshots"

@@ -1,0 +1,68 @@
+"""Remove copies of withdrawn frames; each function may be called again, and then finds nothing left to do."""
+
+import shutil
+from collections.abc import Collection, Iterable, Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from driveflow.canonical import digest_bytes
+from driveflow.errors import NotFoundError
+from driveflow.storage.cache import Cache
+from driveflow.storage.objects import delete, local_path, read_bytes, write_bytes
+from driveflow.withdrawn import Trace
+
+
+def purge_shards(slices: Iterable[Trace]) -> None:
+    """Overwrite slices of shards with zeros; what else is in a shard stays where it is, byte for byte."""
+    by_shard: dict[str, list[Trace]] = {}
+    for piece in slices:
+        by_shard.setdefault(piece.uri, []).append(piece)
+    for uri, pieces in sorted(by_shard.items()):
+        try:
+            data = bytearray(read_bytes(uri))
+        except NotFoundError:
+            continue
+        before = bytes(data)
+        for piece in pieces:
+            end = min(piece.offset + piece.length, len(data)) if piece.length else len(data)
+            data[piece.offset : end] = bytes(max(0, end - piece.offset))
+        if data != before:
+            write_bytes(uri, bytes(data))
+
+
+def purge_rows(parts: Mapping[str, Collection[str]]) -> None:
+    """Take frames out of parts that are named by their digest; what stays is written before the part is removed."""
+    for uri, frame_ids in sorted(parts.items()):
+        table = pq.read_table(pa.BufferReader(read_bytes(uri)))
+        gone = pa.array(sorted(frame_ids), pa.string())
+        rest = table.filter(pc.invert(pc.is_in(table["frame_id"], value_set=gone)))
+        if rest.num_rows:
+            sink = pa.BufferOutputStream()
+            pq.write_table(rest.combine_chunks(), sink, compression="zstd")
+            data = sink.getvalue().to_pybytes()
+            write_bytes(f"{uri.rpartition('/')[0]}/{digest_bytes(data)}.parquet", data)
+        delete(uri)
+
+
+def purge_cache(cache: Cache | None, digests: Iterable[str]) -> None:
+    """Take frames out of the cache of this machine."""
+    for digest in digests:
+        if cache is not None:
+            cache.forget(digest)
+
+
+def purge_copies(traces: Iterable[Trace]) -> None:
+    """Remove whole objects: pictures of campaigns, and sources where that was asked for."""
+    for trace in traces:
+        delete(trace.uri)
+
+
+def purge_exports(traces: Iterable[Trace]) -> None:
+    """Remove what training jobs on this machine exported and packed; a job that needs it makes it again without."""
+    for trace in traces:
+        folder = local_path(trace.uri)
+        if folder is not None:
+            for name in ("data", "scratch"):
+                shutil.rmtree(folder / name, ignore_errors=True)

@@ -1,0 +1,70 @@
+import json
+
+import pytest
+
+from tests.cli.calling import call
+from tests.ingestion.test_withdraw import FRAME, OTHER, Workspace
+
+
+@pytest.fixture
+def workspace(tmp_path, monkeypatch):
+    made = Workspace(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return made
+
+
+def _withdraw(capsys, workspace, *arguments):
+    return call(capsys, "data", "withdraw", *arguments, "-w", str(workspace.folder))
+
+
+@pytest.mark.parametrize("name", [FRAME[:10], "loose/a.jpg", "packed/drive.zip!in/a.jpg"])
+def test_a_frame_is_withdrawn_by_its_id_or_its_path(workspace, capsys, name):
+    code, out, _ = _withdraw(capsys, workspace, name, "--reason", "law", "--who", "ann", "--yes", "-o", "json")
+
+    (tombstone,) = json.loads(out)
+    assert code == 0
+    assert (tombstone["frame_id"], tombstone["reason"], tombstone["who"]) == (FRAME, "law", "ann")
+    assert [trace["kind"] for trace in tombstone["remaining"]] == ["archive", "source"]
+
+
+def test_it_says_in_words_what_is_left_and_which_models_saw_it(workspace, capsys):
+    _, out, _ = _withdraw(capsys, workspace, "loose/a.jpg", "--reason", "law", "--yes")
+
+    assert f"{FRAME} is withdrawn: law" in out
+    assert f"still there: {(workspace.folder / 'loose' / 'a.jpg').as_uri()}" in out
+    assert "seen by model: city version 1 (candidate): trained" in out
+
+
+def test_without_yes_nothing_is_done_where_nobody_can_be_asked(workspace, capsys):
+    before = workspace.files()
+
+    code, _, err = _withdraw(capsys, workspace, "loose/a.jpg", "--reason", "law")
+
+    assert code == 2
+    assert "--yes" in err
+    assert workspace.files() == before
+
+
+def test_a_snapshot_can_be_named_to_look_in(workspace, capsys):
+    packed = workspace.snapshots[1].uri
+    code, _, err = _withdraw(capsys, workspace, "loose/a.jpg", "-s", packed, "--reason", "law", "--yes")
+    found, out, _ = _withdraw(capsys, workspace, "in/b.jpg", "-s", packed, "--reason", "law", "--yes", "-o", "json")
+
+    assert (code, "No frame" in err) == (3, True)
+    assert (found, json.loads(out)[0]["frame_id"]) == (0, OTHER)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["nowhere.jpg", "--reason", "law"], 3), (["loose/a.jpg"], 2), ([], 2)]
+)
+def test_a_frame_that_is_not_there_or_no_reason_is_told(workspace, capsys, arguments, code):
+    assert _withdraw(capsys, workspace, *arguments, "--yes")[0] == code
+
+
+def test_list_shows_every_tombstone(workspace, capsys):
+    nothing = _withdraw(capsys, workspace, "--list")[1]
+    _withdraw(capsys, workspace, "loose/a.jpg", "--reason", "law", "--who", "ann", "--yes")
+
+    assert "Nothing was withdrawn." in nothing
+    assert "ann: law" in _withdraw(capsys, workspace, "--list")[1]
+    assert [item["frame_id"] for item in json.loads(_withdraw(capsys, workspace, "--list", "-o", "json")[1])] == [FRAME]
