@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -25,6 +26,12 @@ def _die_with(parent: int) -> Callable[[], None] | None:
             os._exit(128 + signal.SIGKILL)
 
     return ask
+
+
+def peak_memory_bytes() -> int:
+    """Return the most memory that this process has held at one time."""
+    unit = 1 if sys.platform == "darwin" else 1024  # the system counts kibibytes, macOS bytes
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
 
 
 def die_with_runner() -> None:

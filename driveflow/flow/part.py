@@ -1,0 +1,85 @@
+"""Files that hold a part of a flow: a map of classes, or the rules of a merge; read and refused like a flow file."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import ConfigDict
+
+from driveflow.canonical import canonical_json
+from driveflow.errors import UsageError
+from driveflow.flow.build import build
+from driveflow.flow.document import Key, Node, parse_document
+from driveflow.flow.load import read_settings
+from driveflow.flow.problems import at, refusal
+from driveflow.flow.rules import contradictions
+from driveflow.flow.sections import (
+    BatchSection,
+    Flow,
+    HoldoutSection,
+    MergeSection,
+    SplitSection,
+    TaxonomySection,
+)
+
+_ANY_BATCH = BatchSection(name="any", path=".")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RulesFile:
+    """How snapshots become one: the sections of a flow that say so."""
+
+    __pydantic_config__ = ConfigDict(extra="forbid", str_strip_whitespace=True)
+    merge: MergeSection = field(default_factory=MergeSection)
+    holdout: HoldoutSection = field(default_factory=HoldoutSection)
+    splits: SplitSection = field(default_factory=SplitSection)
+
+
+def load_taxonomy(path: Path) -> TaxonomySection:
+    """Return the map of classes in the file at `path`: classes, aliases, drop, ignore.
+
+    Raises:
+        NotFoundError: there is no such file.
+        UsageError: with file, line, key path, what was got and what would do.
+    """
+    root = parse_document(read_settings(path), str(path))
+    taxonomy = build(TaxonomySection, root, str(path))
+    flow = Flow(name="any", taxonomy=taxonomy, batches=(_ANY_BATCH,))
+    _refuse(root, str(path), ((where[1:], text) for where, text in contradictions(flow) if where[0] == "taxonomy"))
+    return taxonomy
+
+
+def load_rules(path: Path, batches: Sequence[str]) -> RulesFile:
+    """Return the merge rules in the file at `path`: the sections merge, holdout and splits; `batches` are merged.
+
+    Raises:
+        NotFoundError: there is no such file.
+        UsageError: with file, line, key path, what was got and what would do.
+    """
+    root = parse_document(read_settings(path), str(path))
+    rules = build(RulesFile, root, str(path))
+    flow = Flow(
+        name="any",
+        taxonomy=TaxonomySection(classes=("any",)),
+        batches=tuple(BatchSection(name=name, path=".") for name in batches) or (_ANY_BATCH,),
+        merge=rules.merge,
+        holdout=rules.holdout,
+        splits=rules.splits,
+    )
+    _refuse(root, str(path), (found for found in contradictions(flow) if found[0][0] in {"merge", "holdout", "splits"}))
+    return rules
+
+
+def batch_section(values: dict[str, str]) -> BatchSection:
+    """Return the section of a batch that is told by options of a command and not by a flow file.
+
+    Raises:
+        UsageError: an option cannot be what it is.
+    """
+    return build(BatchSection, parse_document(canonical_json(values), "options"), "options")
+
+
+def _refuse(root: Node, source: str, findings: Iterable[tuple[tuple[Key, ...], str]]) -> None:
+    problems = [at(root, where, text) for where, text in findings]
+    if problems:
+        raise refusal(source, problems)

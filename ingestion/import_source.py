@@ -1,0 +1,136 @@
+"""Import one source of data into a snapshot of its own, from its listing to the name it gets."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+
+import pyarrow as pa
+
+from driveflow.canonical import Json, digest
+from driveflow.code_digest import code_digest
+from driveflow.flow.sections import BatchSection, TaxonomySection
+from driveflow.progress import Progress, silent
+from driveflow.reuse import KeptResult, load_result, store_result
+from driveflow.snapshots import Snapshot, SnapshotTables, open_snapshot, write_snapshot
+from driveflow.storage.objects import ObjectInfo
+from driveflow.storage.sweep import noted_writer
+from driveflow.tags import TagEntry, check_tag_name, point_tag
+from driveflow.withdrawn import withdrawn_ids
+from ingestion.import_batch import BatchRequest, import_batch
+from ingestion.source import list_source
+
+STEP = "import_source"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceRequest:
+    """What to import: where it lies, the batch's section, the taxonomy (None: classes as found), and the store.
+
+    With `fresh` everything is read again, also where nothing changed since the last time.
+    """
+
+    uri: str
+    section: BatchSection
+    taxonomy: TaxonomySection | None
+    store: str
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SourceImport:
+    """The snapshot of a source, what was counted and said, and how the tag moved.
+
+    `reused`: nothing was read, for listing, settings and code are those of an earlier import that still stands.
+    """
+
+    snapshot: Snapshot
+    tag: TagEntry
+    moved: bool
+    reused: bool
+    label_format: str
+    counts: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def import_source(request: SourceRequest, now: datetime, progress: Progress = silent) -> SourceImport:
+    """Import the source and let the tag called like the batch mean its snapshot.
+
+    Every write is atomic and named by its content, and the tag moves last: killed at any point and started again, the
+    import ends with the same snapshot and nothing else. Of a source that has not changed, nothing is written.
+
+    Raises:
+        NotFoundError: the source is not there.
+        EmptyBatchError: it has not one usable picture.
+        UnmappedClassError: the taxonomy does not know classes that have boxes.
+    """
+    name = check_tag_name(request.section.name)
+    source = list_source(request.uri, request.store)
+    section = replace(request.section, annotations=request.section.annotations or source.annotations)
+    parts = _parts(request, section, source.objects)
+    key = digest(parts)
+    with noted_writer(request.store):
+        kept = None if request.fresh else load_result(request.store, STEP, key)
+        if kept is None:
+            result = _import(replace(request, section=section), source.objects, progress)
+            store_result(request.store, STEP, key, result, parts)
+        else:
+            result = kept
+        snapshot = open_snapshot(str(result.outputs["snapshot"]))
+        entry, moved = point_tag(request.store, name, snapshot.uri, now)
+    label_format = str(result.outputs["format"])
+    return SourceImport(snapshot, entry, moved, kept is not None, label_format, result.counts, result.notes)
+
+
+def _parts(request: SourceRequest, section: BatchSection, objects: tuple[ObjectInfo, ...]) -> dict[str, Json]:
+    """Return all that decides what the import makes."""
+    return {
+        "uri": request.uri,
+        "section": _plain(section),
+        "taxonomy": _plain(request.taxonomy),
+        "listing": digest([[entry.path, entry.size, entry.version] for entry in objects]),
+        "withdrawn": digest(sorted(withdrawn_ids(request.store))),
+        "code": code_digest("ingestion"),
+    }
+
+
+def _import(request: SourceRequest, objects: tuple[ObjectInfo, ...], progress: Progress) -> KeptResult:
+    batch = BatchRequest(request.section, request.uri, request.taxonomy, request.store, objects)
+    imported = import_batch(batch, progress)
+    made_by: dict[str, Json] = {
+        "step": STEP,
+        "batch": request.section.name,
+        "uri": request.uri,
+        "section": _plain(request.section),
+        "taxonomy": _plain(request.taxonomy),
+        "format": imported.label_format,
+        "counts": dict(imported.counts),
+        "notes": list(imported.notes),
+        "code": code_digest("ingestion"),
+    }
+    tables = _in_split(imported.tables, request.section.split)
+    snapshot = write_snapshot(request.store, tables, imported.beside, made_by)
+    shards = {uri for uri in imported.beside.locations["uri"].to_pylist() if uri.startswith(f"{request.store}/shards/")}
+    return KeptResult(
+        outputs={"snapshot": snapshot.uri, "format": imported.label_format},
+        counts=imported.counts,
+        metrics={},
+        pages={},
+        objects=(snapshot.uri, *sorted(shards)),
+        notes=imported.notes,
+    )
+
+
+def _in_split(tables: SnapshotTables, split: str) -> SnapshotTables:
+    if not split:
+        return tables
+    frames = tables.frames
+    place = frames.schema.get_field_index("split")
+    stated = frames.set_column(place, "split", pa.array([split] * frames.num_rows, pa.string()))
+    return replace(tables, frames=stated)
+
+
+def _plain(section: BatchSection | TaxonomySection | None) -> Json:
+    """Return a section as JSON holds it."""
+    if section is None:
+        return None
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(section).items()}

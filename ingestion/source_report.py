@@ -1,0 +1,84 @@
+"""Tell what an import made, in words that a program can read: everything is counted, and the counts add up."""
+
+from collections import Counter
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from driveflow.canonical import Json
+from driveflow.snapshots import Snapshot
+from ingestion.import_source import SourceImport
+
+MAX_ROWS = 100
+"""So many rows of quarantine and so many conflicts are written out; all are counted."""
+
+
+def import_report(made: SourceImport) -> dict[str, Json]:
+    """Return what `made` brought: files_in = files_kept + files_quarantined + files_skipped."""
+    counts, snapshot = made.counts, made.snapshot
+    skipped = {name.removeprefix("skipped_"): n for name, n in counts.items() if name.startswith("skipped_")}
+    return {
+        "snapshot": snapshot.snapshot_id,
+        "uri": snapshot.uri,
+        "tag": made.tag.name,
+        "tag_number": made.tag.number,
+        "tag_moved": made.moved,
+        "reused": made.reused,
+        "format": made.label_format,
+        **contents(snapshot),
+        **{name: counts[name] for name in ("files_in", "files_kept", "files_quarantined", "files_skipped")},
+        "archives": counts.get("archives", 0),
+        "skipped": skipped,
+        "quarantined": quarantine_of(snapshot),
+        "conflicts": conflicts_of(snapshot),
+        "counts": dict(counts),
+        "notes": list(made.notes),
+    }
+
+
+def contents(snapshot: Snapshot) -> dict[str, Json]:
+    """Return how much a snapshot holds; `classes` counts boxes, of which `ignored_boxes` are ignore regions."""
+    frames, sources, boxes = snapshot.frames(), snapshot.sources(), snapshot.boxes()
+    return {
+        "frames": frames.num_rows,
+        "frames_labeled": pc.sum(pc.greater(pc.list_value_length(frames["annotated_classes"]), 0)).as_py() or 0,
+        "sources": sources.num_rows,
+        "boxes": boxes.num_rows,
+        "ignored_boxes": pc.sum(boxes["ignore"]).as_py() or 0,
+        "predictions": boxes.num_rows - boxes["score"].null_count,
+        "drives": len(sources["drive"].unique()),
+        "classes": {**dict.fromkeys(snapshot.classes, 0), **tally(boxes["class_name"])},
+        "splits": tally(frames["split"]),
+    }
+
+
+def quarantine_of(snapshot: Snapshot, reason: str = "", most: int = MAX_ROWS) -> dict[str, Json]:
+    """Return what was put aside, or of that what has one `reason`: how much for which reason, and the first rows."""
+    held = snapshot.quarantine()
+    if reason:
+        held = held.filter(pc.equal(held["reason"], reason))
+    return {"total": held.num_rows, "reasons": tally(held["reason"]), "rows": held.slice(0, most).to_pylist()}
+
+
+def conflicts_of(snapshot: Snapshot, most: int = 5) -> dict[str, Json]:
+    """Return how many disagreements of each kind were decided, and examples: both sides, the rule, where to see it."""
+    conflicts = snapshot.conflicts()
+    seen: Counter[str] = Counter()
+    examples: list[Json] = []
+    for row in conflicts.select(["kind", "frame_id"]).append_column("row", _numbers(conflicts)).to_pylist():
+        seen[row["kind"]] += 1
+        if seen[row["kind"]] <= most:
+            (told,) = conflicts.slice(row["row"], 1).to_pylist()
+            see = f"driveflow data explain {row['frame_id'][:16]} --snapshot {snapshot.snapshot_id[:16]}"
+            examples.append({**told, "see": see})
+    return {"total": conflicts.num_rows, "kinds": dict(sorted(seen.items())), "examples": examples}
+
+
+def tally(values: pa.ChunkedArray) -> dict[str, int]:
+    """Return how often each value comes, by value."""
+    found = ((str(item["values"].as_py()), item["counts"].as_py()) for item in values.value_counts())
+    return dict(sorted(found))
+
+
+def _numbers(table: pa.Table) -> pa.Array:
+    return pa.array(range(table.num_rows), pa.int64())
