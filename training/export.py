@@ -14,7 +14,7 @@ from typing import Final, Literal, TypeAlias
 import pyarrow.parquet as pq
 
 from driveflow.canonical import canonical_json
-from driveflow.formats.export import Export, write_pictures
+from driveflow.formats.export import Export, Written, write_pictures
 from driveflow.formats.write_coco import write_coco
 from driveflow.formats.write_yolo import write_yolo
 from driveflow.images.pixels import PixelReader
@@ -35,23 +35,22 @@ def export_snapshot(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     export = _export_of(snapshot, pixels, progress)
-    lost = WRITERS[shape](export, folder)
+    written = WRITERS[shape](export, folder)
     counts = {"frames": export.frames.num_rows, "boxes": export.boxes.num_rows}
-    text = canonical_json({**wanted, **counts, "lost": list(lost)})
+    text = canonical_json({**wanted, **counts, "lost": list(written.left_out)})
     (folder / MARKER).write_text(text, encoding="utf-8")
 
 
-def write_tables(export: Export, folder: Path) -> tuple[str, ...]:
-    """Write pictures, tables and classes as they are, and return that nothing is lost."""
-    for _ in write_pictures(export, folder):
-        pass
+def write_tables(export: Export, folder: Path) -> Written:
+    """Write pictures, tables and classes as they are: nothing is lost."""
+    write_pictures(export, export.walk(), folder)
     pq.write_table(export.frames, folder / "frames.parquet", compression="zstd")
     pq.write_table(export.boxes, folder / "boxes.parquet", compression="zstd")
     (folder / "classes.json").write_text(canonical_json(list(export.classes)), encoding="utf-8")
-    return ()
+    return Written(export.frames.num_rows, export.boxes.num_rows)
 
 
-WRITERS: Final[Mapping[Shape, Callable[[Export, Path], tuple[str, ...]]]] = {
+WRITERS: Final[Mapping[Shape, Callable[[Export, Path], Written]]] = {
     "tables": write_tables,
     "coco": write_coco,
     "yolo": write_yolo,
@@ -60,16 +59,7 @@ WRITERS: Final[Mapping[Shape, Callable[[Export, Path], tuple[str, ...]]]] = {
 
 def _export_of(snapshot: Snapshot, pixels: PixelReader, progress: Progress) -> Export:
     tables = snapshot.tables()
-    total = tables.frames.num_rows
-    done = 0
-
-    def read(frame_id: str) -> bytes:
-        nonlocal done
-        done += 1
-        progress(done, total, "frames exported")
-        return pixels.read(frame_id)
-
-    return Export(tables.frames, tables.boxes, tables.classes, read)
+    return Export(tables.frames, tables.boxes, tables.classes, pixels.read, progress=progress)
 
 
 def _marker(folder: Path) -> dict[str, object]:

@@ -1,10 +1,12 @@
+import json
+
 import pyarrow as pa
 import pytest
 
 from driveflow import tables as columns
 from driveflow.formats.coco import read_coco
 from driveflow.formats.export import Export
-from driveflow.formats.write_coco import coco_documents, write_coco
+from driveflow.formats.write_coco import write_coco
 from driveflow.formats.write_yolo import write_yolo
 from driveflow.formats.yolo import read_yolo
 from tests.driveflow.formats.in_memory import InMemory, looked_for
@@ -64,13 +66,14 @@ def _corners(labels):
     )
 
 
-def test_ids_of_a_coco_export_are_dense_and_unique_over_all_its_files(export):
+def test_ids_of_a_coco_export_are_dense_and_unique_over_all_its_files(export, tmp_path):
     """AC-B4."""
-    documents = coco_documents(export).values()
+    write_coco(export, tmp_path)
+    documents = [json.loads(path.read_bytes()) for path in (tmp_path / "annotations").iterdir()]
 
     assert sorted(image["id"] for document in documents for image in document["images"]) == [1, 2, 3, 4]
     assert sorted(entry["id"] for document in documents for entry in document["annotations"]) == [1, 2, 3, 4]
-    assert [category["id"] for category in next(iter(documents))["categories"]] == [1, 2]
+    assert [category["id"] for category in documents[0]["categories"]] == [1, 2]
 
 
 def test_a_coco_export_reads_back_as_it_was(export, tmp_path):
@@ -113,15 +116,17 @@ def test_a_yolo_export_tells_negatives_from_unlabeled_frames(export, tmp_path):
     write_yolo(export, tmp_path)
 
     assert (tmp_path / "labels" / "val" / "f2.txt").read_text() == ""
-    assert not (tmp_path / "labels" / "holdout" / "f3.txt").exists()
+    assert not (tmp_path / "labels" / "test" / "f3.txt").exists()
 
 
 def test_what_a_format_cannot_carry_is_said(export, tmp_path):
-    assert write_coco(export, tmp_path / "coco") == ()
-    assert write_yolo(export, tmp_path / "yolo") == (
+    assert write_coco(export, tmp_path / "coco").left_out == ()
+    assert write_yolo(export, tmp_path / "yolo").left_out == (
         "YOLO has no ignore regions: 1 boxes are left out.",
         "YOLO cannot say which classes were looked for: 1 frames seem complete and are not.",
-        "YOLO has no attributes: those of 1 boxes are left out.",
+        "YOLO has no place for the attribute 'track_id' of 1 boxes.",
+        "YOLO has no place for the attribute 'weather' of 1 frames.",
+        "YOLO has no boxes beyond the edge of the picture: 1 boxes are cut there.",
     )
 
 
