@@ -1,6 +1,7 @@
 """Import one source of data into a snapshot of its own, from its listing to the name it gets."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime
 
@@ -8,13 +9,14 @@ import pyarrow as pa
 
 from driveflow.canonical import Json, digest
 from driveflow.code_digest import code_digest
+from driveflow.errors import NotFoundError
 from driveflow.flow.sections import BatchSection, TaxonomySection
 from driveflow.progress import Progress, silent
 from driveflow.reuse import KeptResult, load_result, store_result
 from driveflow.snapshots import Snapshot, SnapshotTables, open_snapshot, write_snapshot
 from driveflow.storage.objects import ObjectInfo
 from driveflow.storage.sweep import noted_writer
-from driveflow.tags import TagEntry, check_tag_name, point_tag
+from driveflow.tags import TagEntry, check_tag_name, point_tag, tag_history
 from driveflow.withdrawn import withdrawn_ids
 from ingestion.import_batch import BatchRequest, import_batch
 from ingestion.source import list_source
@@ -76,9 +78,29 @@ def import_source(request: SourceRequest, now: datetime, progress: Progress = si
         else:
             result = kept
         snapshot = open_snapshot(str(result.outputs["snapshot"]))
-        entry, moved = point_tag(request.store, name, snapshot.uri, now)
+        snapshot, entry, moved = name_snapshot(request.store, name, snapshot, now)
     label_format = str(result.outputs["format"])
     return SourceImport(snapshot, entry, moved, kept is not None, label_format, result.counts, result.notes)
+
+
+def name_snapshot(store: str, name: str, snapshot: Snapshot, now: datetime) -> tuple[Snapshot, TagEntry, bool]:
+    """Let `name` mean `snapshot`, and return what it means now and whether it moved.
+
+    What differs in nothing but the code that made it is no reason to move.
+    """
+    history = tag_history(store, name)
+    if history and history[-1].snapshot.partition("#")[0] == snapshot.snapshot_id:
+        with suppress(NotFoundError):
+            known = open_snapshot(history[-1].uri(store))
+            if _told(known) == _told(snapshot):
+                return known, history[-1], False
+    entry, moved = point_tag(store, name, snapshot.uri, now)
+    return snapshot, entry, moved
+
+
+def _told(snapshot: Snapshot) -> dict[str, Json]:
+    """Return how a snapshot was made, without when and by which version of the code."""
+    return {key: value for key, value in snapshot.made_by().items() if key not in {"code", "written_at"}}
 
 
 def _parts(request: SourceRequest, section: BatchSection, objects: tuple[ObjectInfo, ...]) -> dict[str, Json]:

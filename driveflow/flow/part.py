@@ -7,7 +7,6 @@ from pathlib import Path
 from pydantic import ConfigDict
 
 from driveflow.canonical import canonical_json
-from driveflow.errors import UsageError
 from driveflow.flow.build import build
 from driveflow.flow.document import Key, Node, parse_document
 from driveflow.flow.load import read_settings
