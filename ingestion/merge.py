@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 import pyarrow as pa
@@ -12,10 +12,13 @@ from driveflow.canonical import canonical_json
 from driveflow.errors import InvalidInputError
 from driveflow.flow.sections import HoldoutSection, MergeSection, SplitSection
 from driveflow.snapshots import Beside, SnapshotTables
+from ingestion.leave_out import LeftOut, without_withdrawn
 from ingestion.merge_boxes import BoxRules, Claims, UnitedBoxes, unite_boxes
 from ingestion.merge_frames import unite_frames, unite_sources
 from ingestion.merge_splits import place_frames
 from ingestion.split_board import Placement, Sighting, SplitRules
+
+_STEP = "merge_batches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,20 +32,25 @@ class NamedSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class MergeRules:
-    """How batches become one; `fixed_splits` gives the split that a batch states for all its frames."""
+    """How batches become one.
+
+    `fixed_splits` gives the split that a batch states for all its frames; frames that are `withdrawn` are left out.
+    """
 
     merge: MergeSection = field(default_factory=MergeSection)
     holdout: HoldoutSection = field(default_factory=HoldoutSection)
     splits: SplitSection = field(default_factory=SplitSection)
     fixed_splits: Mapping[str, str] = field(default_factory=dict)
+    withdrawn: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
 class Merged:
     """The one snapshot, what lies beside it (a decision for every frame left out), and counts that add up.
 
-    frames_in = frames + frames_shared + frames_leaked, likewise sources_in with sources_repeated and sources_leaked,
-    and boxes_in = boxes + boxes_united + boxes_overruled + boxes_leaked.
+    frames_in = frames + frames_shared + frames_leaked + frames_withdrawn, likewise sources_in with sources_repeated,
+    sources_leaked and sources_withdrawn, and
+    boxes_in = boxes + boxes_united + boxes_overruled + boxes_leaked + boxes_withdrawn.
     """
 
     tables: SnapshotTables
@@ -61,6 +69,7 @@ def merge_snapshots(batches: Sequence[NamedSnapshot], rules: MergeRules) -> Merg
         InvalidInputError: there is no batch, the taxonomies differ, or the hold-out names what no batch has.
     """
     classes = _classes(batches)
+    batches, left_out = _leave_out(batches, rules.withdrawn)
     frames = unite_frames([(batch.name, _frame(batch.tables.frames)) for batch in batches], _trust(batches, rules))
     sources = unite_sources([(batch.name, _frame(batch.tables.sources)) for batch in batches])
     boxes = _unite_boxes(batches, rules)
@@ -74,14 +83,29 @@ def merge_snapshots(batches: Sequence[NamedSnapshot], rules: MergeRules) -> Merg
         classes,
     )
     conflicts = [*frames.conflicts, *sources.conflicts, *boxes.conflicts, *_split_conflicts(placement)]
-    beside = _beside(batches, conflicts, placement)
+    beside = _beside(batches, conflicts, placement, [part.decisions for part in left_out])
     united = {"frames": frames.table.height, "sources": sources.table.height, "boxes": boxes.boxes.height}
     counts = _counts(batches, united, tables) | {
         "boxes_united": boxes.united,
         "boxes_overruled": boxes.overruled,
         "conflicts": beside.conflicts.num_rows,
     }
-    return Merged(tables, beside, counts)
+    return Merged(tables, beside, _with_left_out(counts, left_out))
+
+
+def _leave_out(
+    batches: Sequence[NamedSnapshot], withdrawn: frozenset[str]
+) -> tuple[Sequence[NamedSnapshot], list[LeftOut]]:
+    parts = [without_withdrawn(batch.tables, withdrawn, _STEP) for batch in batches]
+    kept = [replace(batch, tables=tables) for batch, (tables, _) in zip(batches, parts, strict=True)]
+    return kept, [part for _, part in parts]
+
+
+def _with_left_out(counts: dict[str, int], left_out: Sequence[LeftOut]) -> dict[str, int]:
+    """Return `counts` with the rows that never came to be merged."""
+    gone = {name: sum(part.rows[name] for part in left_out) for name in columns.KEYS}
+    coming = {f"{name}_in": counts[f"{name}_in"] + count for name, count in gone.items()}
+    return {**counts, **coming, **{f"{name}_withdrawn": count for name, count in gone.items()}}
 
 
 def _classes(batches: Sequence[NamedSnapshot]) -> tuple[str, ...]:
@@ -152,14 +176,21 @@ def _split_conflicts(placement: Placement) -> list[dict[str, str]]:
     ]
 
 
-def _beside(batches: Sequence[NamedSnapshot], conflicts: list[dict[str, str]], placement: Placement) -> Beside:
+def _beside(
+    batches: Sequence[NamedSnapshot],
+    conflicts: list[dict[str, str]],
+    placement: Placement,
+    decided: Sequence[pa.Table],
+) -> Beside:
     before = [batch.beside.conflicts for batch in batches]
     after = pa.Table.from_pylist(conflicts, schema=columns.CONFLICTS)
     locations = _frame(_once([batch.beside.locations for batch in batches], columns.LOCATIONS))
     kept = pl.DataFrame({"frame_id": list(placement.splits)}, schema={"frame_id": pl.String})
     return Beside(
         locations=locations.join(kept, on="frame_id", how="semi", maintain_order="left").to_arrow(),
-        decisions=pa.Table.from_pylist(_decisions(placement), schema=columns.DECISIONS),
+        decisions=_once(
+            [*decided, pa.Table.from_pylist(_decisions(placement), schema=columns.DECISIONS)], columns.DECISIONS
+        ),
         quarantine=_once([batch.beside.quarantine for batch in batches], columns.QUARANTINE),
         conflicts=_once([*before, after], columns.CONFLICTS),
     )
@@ -175,7 +206,7 @@ def _decisions(placement: Placement) -> list[dict[str, str]]:
     return [
         {
             "frame_id": frame_id,
-            "step": "merge_batches",
+            "step": _STEP,
             "rule": "split",
             "verdict": "dropped",
             "reason": "leak",

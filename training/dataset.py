@@ -1,7 +1,7 @@
 """Decide which frames a model may learn from, and keep all that touches the hold-out away from them."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -12,6 +12,8 @@ from driveflow import tables as columns
 from driveflow.errors import InvalidInputError
 from driveflow.neighbours.hamming import HammingIndex
 from driveflow.snapshots import SnapshotTables
+from driveflow.withdrawn import REASON as WITHDRAWN
+from driveflow.withdrawn import withdrawn_among, withdrawn_decisions
 
 STEP: Final = "build_training_set"
 _Row: TypeAlias = dict[str, object]
@@ -32,18 +34,23 @@ class TrainingSet:
     counts: Mapping[str, int]
 
 
-def build_training_set(tables: SnapshotTables, signals: pa.Table, leak_max_bits: int) -> TrainingSet:
+def build_training_set(
+    tables: SnapshotTables, signals: pa.Table, leak_max_bits: int, withdrawn: Collection[str] = ()
+) -> TrainingSet:
     """Split `tables` into what trains and what judges, dropping every train or val frame that touches the hold-out.
 
     A frame touches it when it is of the same drive group as a hold-out frame, or when its perceptual hash in `signals`
     (schema SIGNALS) differs in at most `leak_max_bits` of 64 bits from one; it is dropped with the reason "leak". A
-    frame in which nobody looked for any class is dropped with the reason "unlabeled".
+    frame in which nobody looked for any class is dropped with the reason "unlabeled". Frames that are `withdrawn`
+    neither train nor judge.
 
     Raises:
         InvalidInputError: no frame is left to train on; says what became of them.
     """
+    gone = withdrawn_among(tables.frames["frame_id"], withdrawn)
+    tables = _without(tables, gone)
     firewall = _Firewall(tables.frames, signals, leak_max_bits)
-    rows = [_decide(frame, firewall) for frame in _frame_rows(tables.frames)]
+    rows = [*withdrawn_decisions(gone, STEP), *(_decide(frame, firewall) for frame in _frame_rows(tables.frames))]
     decisions = pa.Table.from_pylist(rows, schema=columns.DECISIONS)
     kept = decisions.filter(pc.equal(decisions["verdict"], "kept"))["frame_id"]
     training = tables.only(kept)
@@ -106,6 +113,11 @@ def _verdict(frame_id: str, reason: str, rule: str, *, twin: str | None = None, 
     return {**fixed, "rule": rule, "reason": reason, "twin": twin, "detail": detail}
 
 
+def _without(tables: SnapshotTables, gone: list[str]) -> SnapshotTables:
+    ids = tables.frames["frame_id"]
+    return tables.only(ids.filter(pc.invert(pc.is_in(ids, value_set=pa.array(gone, pa.string()))))) if gone else tables
+
+
 def _frame_rows(frames: pa.Table) -> Iterator[Mapping[str, object]]:
     yield from frames.select(["frame_id", "split", "drive_group", "annotated_classes"]).to_pylist()
 
@@ -125,5 +137,6 @@ def _counts(rows: Iterable[_Row], training: pa.Table) -> dict[str, int]:
         "holdout": reasons["holdout"],
         "unlabeled": reasons["unlabeled"],
         "leak": reasons["leak"],
+        "withdrawn": reasons[WITHDRAWN],
         **{f"leak_{rule}": number for rule, number in sorted(leaks.items())},
     }

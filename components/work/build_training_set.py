@@ -12,13 +12,18 @@ SPEC = StepSpec("build_training_set", ("components.work", "training"))
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return the training snapshot (train and val) and the hold-out snapshot."""
-    from components.work.table_objects import read_table
+    from components.work.table_objects import read_table, read_withdrawn
     from driveflow.snapshots import Beside, open_snapshot, write_snapshot
     from training.dataset import build_training_set
 
     settings: Any = context.settings
     snapshot = open_snapshot(str(inputs["snapshot"]))
-    built = build_training_set(snapshot.tables(), read_table(str(inputs["signals"])), settings["leak_max_bits"])
+    built = build_training_set(
+        snapshot.tables(),
+        read_table(str(inputs["signals"])),
+        settings["leak_max_bits"],
+        read_withdrawn(settings["withdrawn"]),
+    )
     code = code_digest(*SPEC.trades)
     parents = [snapshot.uri.rpartition("/")[2]]
     training = write_snapshot(

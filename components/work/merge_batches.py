@@ -14,6 +14,7 @@ SPEC = StepSpec("merge_batches", ("components.work", "ingestion"))
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return the one snapshot of all batches."""
     from components.work.settings import read_section
+    from components.work.table_objects import read_withdrawn
     from driveflow.flow.sections import HoldoutSection, MergeSection, SplitSection
     from driveflow.snapshots import open_snapshot, write_snapshot
     from ingestion.merge import MergeRules, NamedSnapshot, merge_snapshots
@@ -24,6 +25,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         holdout=read_section(HoldoutSection, settings["holdout"]),
         splits=read_section(SplitSection, settings["splits"]),
         fixed_splits=settings["fixed_splits"],
+        withdrawn=read_withdrawn(settings["withdrawn"]),
     )
     opened = [(entry["name"], open_snapshot(entry["snapshot"])) for entry in json.loads(str(inputs["batches"]))]
     merged = merge_snapshots([NamedSnapshot(name, found.tables(), found.beside()) for name, found in opened], rules)

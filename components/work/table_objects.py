@@ -1,5 +1,7 @@
 """Tables that steps hand on: kept under the digest of their bytes."""
 
+import json
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -16,3 +18,8 @@ def put_table(store: str, table: pa.Table) -> str:
 def read_table(uri: str) -> pa.Table:
     """Return the table at `uri`, checked against the digest in its name."""
     return pq.read_table(pa.BufferReader(read_object(uri)))
+
+
+def read_withdrawn(uri: str) -> frozenset[str]:
+    """Return the ids of the frames that were withdrawn when the run was planned; no `uri`: none were."""
+    return frozenset(json.loads(read_object(uri))) if uri else frozenset()

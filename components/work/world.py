@@ -10,11 +10,15 @@ from driveflow.flow.profile import batch_address
 from driveflow.flow.sections import BatchSection, Flow
 from driveflow.reuse import put_object
 from driveflow.steps import StepContext
+from driveflow.withdrawn import withdrawn_ids
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """What the plan saw: batches with their listings, returned labels, the curated snapshot, the champion."""
+    """What the plan saw: batches with listings, returned labels, the curated snapshot, the champion, what must not be.
+
+    `withdrawn` is the address of the list of withdrawn frames, empty where none is.
+    """
 
     batches: list[dict[str, Any]]
     files: int
@@ -23,6 +27,7 @@ class World:
     returns_listing: str
     base_snapshot: str
     champion_uri: str
+    withdrawn: str
 
 
 def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> World:
@@ -42,7 +47,13 @@ def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> Wor
         returns_listing=put_object(context.place.store, canonical_json(returned).encode(), ".json"),
         base_snapshot=_base_snapshot(context, flow) if pipeline == "retrain" else "",
         champion_uri=champion.model_uri if champion else "",
+        withdrawn=_withdrawn(context.place.store),
     )
+
+
+def _withdrawn(store: str) -> str:
+    gone = sorted(withdrawn_ids(store))
+    return put_object(store, canonical_json(gone).encode(), ".json") if gone else ""
 
 
 def _batch(context: StepContext, section: BatchSection, data_root: str) -> dict[str, Any]:
