@@ -6,6 +6,7 @@ from typing import Final
 
 from driveflow.formats.coco import coco_files, read_coco
 from driveflow.formats.label_set import LabelFiles, LabelSet, no_labels
+from driveflow.formats.nuscenes import nuscenes_files, read_nuscenes
 from driveflow.formats.sniff import Sniffer
 from driveflow.formats.voc import read_voc, voc_files
 from driveflow.formats.yolo import read_yolo
@@ -30,6 +31,7 @@ def read_folder(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: 
 
 FORMATS: Final[Mapping[str, LabelFormat]] = {
     "yolo": LabelFormat(read_yolo, yolo_settings_files),
+    "nuscenes": LabelFormat(read_nuscenes, nuscenes_files),
     "coco": LabelFormat(read_coco, coco_files),
     "voc": LabelFormat(read_voc, voc_files),
     # bare text files beside pictures are the weakest sign of all, so they are looked for last: see detect.py
