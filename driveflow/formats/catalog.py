@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from driveflow.formats.coco import coco_files, read_coco
+from driveflow.formats.kitti import kitti_files, read_kitti
 from driveflow.formats.label_set import LabelFiles, LabelSet, no_labels
 from driveflow.formats.nuscenes import nuscenes_files, read_nuscenes
 from driveflow.formats.sniff import Sniffer
@@ -34,6 +35,7 @@ FORMATS: Final[Mapping[str, LabelFormat]] = {
     "nuscenes": LabelFormat(read_nuscenes, nuscenes_files),
     "coco": LabelFormat(read_coco, coco_files),
     "voc": LabelFormat(read_voc, voc_files),
+    "kitti": LabelFormat(read_kitti, kitti_files),
     # bare text files beside pictures are the weakest sign of all, so they are looked for last: see detect.py
     "bare_yolo": LabelFormat(read_yolo, bare_yolo_files),
     "folder": LabelFormat(read_folder, lambda _sniffer: ()),

@@ -29,8 +29,10 @@ class PictureFinder:
         self.pictures = sorted(path for path in paths if may_be_picture(path))
         self._by_path = PathIndex(self.pictures)
         self._by_stem: dict[str, list[str]] = defaultdict(list)
+        self._by_folder: dict[str, list[str]] = defaultdict(list)
         for path in self.pictures:
             self._by_stem[stem_of(path)].append(path)
+            self._by_folder[folder_of(path)].append(path)
         self._stems = PathIndex(self._by_stem)
 
     def named(self, label_file: str, name: str, folders: Sequence[str] = ()) -> Found:
@@ -44,15 +46,17 @@ class PictureFinder:
         stems = self._stems.find([*folders, *homes(label_file)], plain_path(stem)) if stem else []
         return _one(label_file, stem, [path for known in stems for path in self._by_stem[known]])
 
+    def at(self, stem: str) -> list[str]:
+        """Return the pictures whose whole path without extension is `stem`."""
+        return self._by_stem.get(stem, [])
+
     def of(self, label_file: str, said: str) -> Found:
         """Return the picture of a label file of one picture: one beside it of its own name, else the one it says.
 
         Names inside of such files go stale when pairs of files are renamed, and may lack the extension.
         """
         stem = stem_of(label_file).rpartition("/")[2]
-        beside = next(
-            (found for home in homes(label_file) if (found := self._by_stem.get(f"{home}/{stem}".lstrip("/")))), ()
-        )
+        beside = next((found for home in homes(label_file) if (found := self.at(f"{home}/{stem}".lstrip("/")))), ())
         if beside:
             return _one(label_file, stem, beside)
         tries = [self.named(label_file, said), self.stemmed(label_file, said), self.stemmed(label_file, stem)]
@@ -61,7 +65,7 @@ class PictureFinder:
 
     def under(self, folder: str) -> list[str]:
         """Return the pictures directly in `folder`."""
-        return [path for path in self.pictures if folder_of(path) == folder]
+        return self._by_folder.get(folder, [])
 
 
 def stem_of(path: str) -> str:

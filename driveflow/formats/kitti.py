@@ -1,0 +1,141 @@
+"""Read KITTI object labels: a text file a picture, in label_2 beside image_2."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from driveflow.canonical import canonical_json
+from driveflow.formats.file_kinds import kind_of
+from driveflow.formats.kitti_lines import KittiBox, is_kitti_line, read_kitti_text
+from driveflow.formats.label_set import (
+    ImageLabels,
+    LabelFiles,
+    LabelProblem,
+    LabelSet,
+    LabelSetBuilder,
+    names_ignore_region,
+)
+from driveflow.formats.path_index import folder_of
+from driveflow.formats.picture_finder import Found, PictureFinder, stem_of
+from driveflow.formats.sniff import Sniffer, within
+from driveflow.formats.source_split import split_of_folders
+
+_LINES_LOOKED_AT: Final = 20
+_LABELS: Final = re.compile(r"label(s?)(_\d+)?")
+_CAMERA: Final = re.compile(r"image_\d+")
+
+
+def kitti_files(sniffer: Sniffer) -> list[str]:
+    """Return the files that are KITTI labels, by content; empty and broken ones count where their folder holds such."""
+    texts = [path for path in sniffer.ending_in(".txt") if kind_of(path) == "text"]
+    folders = {folder_of(path) for path in texts if _has_kitti_line(sniffer.head(path))}
+    return [path for path in texts if folder_of(path) in folders]
+
+
+def read_kitti(files: LabelFiles, annotations: str = "") -> LabelSet:
+    """Return what the KITTI labels of the batch, or those at `annotations`, say.
+
+    An empty file is a labeled picture without objects. A folder with scores holds predictions: it labels no picture.
+    The classes looked for are all that the labels name. Labels in label_2 belong to image_2; pictures of other cameras
+    and those without a file are unlabeled.
+    """
+    found = kitti_files(Sniffer(within(files, annotations))) or ([annotations] if annotations in files.paths else [])
+    reader = _Kitti(files, PictureFinder(files.paths), LabelSetBuilder())
+    for path in found:
+        reader.read(path)
+    return reader.finish()
+
+
+def _has_kitti_line(head: bytes) -> bool:
+    lines = head.decode("utf-8-sig", "replace").splitlines()[:_LINES_LOOKED_AT]
+    return any(map(is_kitti_line, lines))
+
+
+@dataclass(slots=True)
+class _Kitti:
+    """The labels of a data set on their way into the builder."""
+
+    files: LabelFiles
+    finder: PictureFinder
+    builder: LabelSetBuilder
+    images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
+    rows: list[dict[str, object]] = field(default_factory=list)
+    predictions: set[str] = field(default_factory=set)  # folders with scores
+
+    def read(self, path: str) -> None:
+        """Read one label file."""
+        self.builder.files.add(path)
+        text = self.files.read(path).decode("utf-8-sig", "replace")
+        said = read_kitti_text(path, text)
+        found = self._picture(path)
+        if not found.path:
+            lost = len(said.boxes) + len(said.problems)
+            self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, lost))
+            return
+        self.builder.problems += said.problems
+        self.rows += [_row(found.path, path, box) for box in said.boxes]
+        if any(box.score is not None for box in said.boxes):
+            self.predictions.add(folder_of(path))
+        image = _image(found.path, path)
+        self.images.append((image, bool(said.boxes) or not said.problems))
+
+    def finish(self) -> LabelSet:
+        """Return all that was read; only now the classes of the set are known."""
+        number = self.builder.class_list(self._classes())
+        for image, usable in self.images:
+            looked = usable and folder_of(image.label_file) not in self.predictions
+            self.builder.add_image(replace(image, class_list=number if looked else None))
+        spoken_of = {image.path for image, _ in self.images}
+        for picture in self.finder.pictures:
+            if picture not in spoken_of and _camera(picture):
+                self.builder.add_image(_image(picture))
+        self.builder.add_box_rows(self.rows)
+        self._note_scores()
+        return self.builder.build()
+
+    def _picture(self, path: str) -> Found:
+        """Return the picture of a label file; label_2 never means a picture of another camera than image_2."""
+        stem = stem_of(path).rpartition("/")[2]
+        home, _, name = folder_of(path).rpartition("/")
+        match = _LABELS.fullmatch(name)
+        if match and match[2]:
+            folder = f"{home}/image{match[2]}".lstrip("/")
+            found = self.finder.at(f"{folder}/{stem}")
+            if found or self.finder.under(folder):
+                return Found(found[0]) if found else Found("", "label_missing_picture", f"{folder} has no {stem!r}")
+        folders = {folder_of(picture) for picture in self.finder.pictures if _camera(picture) == "image_2"}
+        return self.finder.stemmed(path, stem, [*folders] if len(folders) == 1 else [])
+
+    def _classes(self) -> Iterable[str]:
+        drawn = {str(row["class_name"]) for row in self.rows if row["score"] is None}
+        return sorted(name for name in drawn if not names_ignore_region(name))
+
+    def _note_scores(self) -> None:
+        scores = [row["score"] for row in self.rows if isinstance(row["score"], float)]
+        if scores and not 0 <= min(scores) <= max(scores) <= 1:
+            self.builder.notes.append(f"KITTI scores reach from {min(scores):g} to {max(scores):g}: no probabilities.")
+
+
+def _row(picture: str, path: str, box: KittiBox) -> dict[str, object]:
+    return {
+        "path": picture,
+        "label_file": path,
+        "line": box.line,
+        "class_name": box.class_name,
+        **dict(zip(("x1", "y1", "x2", "y2"), box.corners, strict=True)),
+        "ignore": names_ignore_region(box.class_name),
+        "attributes": canonical_json(box.attributes),
+        "score": box.score,
+    }
+
+
+def _image(picture: str, label_file: str = "") -> ImageLabels:
+    split = split_of_folders(picture)
+    return ImageLabels(path=picture, label_file=label_file, camera=_camera(picture), source_split=split)
+
+
+def _camera(picture: str) -> str:
+    """Return image_2, image_3 ... where that is the folder of the picture, else nothing."""
+    name = folder_of(picture).rpartition("/")[2]
+    return name if _CAMERA.fullmatch(name) else ""

@@ -1,0 +1,111 @@
+"""Read the text of one KITTI label file: 15 columns, 16 on predictions."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from driveflow.canonical import Json
+from driveflow.formats.label_set import LabelProblem
+from driveflow.formats.shapes import Corners, has_area
+
+_VALUES: Final = 14
+_NO_ALPHA: Final = (-10.0, -1.0)
+_OCCLUSION_UNKNOWN: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class KittiBox:
+    """One line: pixels counted from 0."""
+
+    line: int
+    class_name: str
+    corners: Corners
+    attributes: Mapping[str, Json]
+    score: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class KittiText:
+    """A whole label file."""
+
+    boxes: tuple[KittiBox, ...]
+    problems: tuple[LabelProblem, ...]
+
+
+class _LineError(ValueError):
+    """A line that cannot be used; `args` are the reason code and the detail."""
+
+
+def is_kitti_line(line: str) -> bool:
+    """Tell whether `line` has the columns of a KITTI label: a name, 14 numbers, and a score on predictions.
+
+    >>> is_kitti_line("Car 0.00 0 -10 306.4 151.5 361.9 187.7 -1 -1 -1 -1000 -1000 -1000 -10")
+    True
+    """
+    name, values = _columns(line)
+    return bool(name) and len(values) in {_VALUES, _VALUES + 1}
+
+
+def read_kitti_text(path: str, text: str) -> KittiText:
+    """Return the boxes of the label file at `path`; lines that cannot be used become problems with their number."""
+    boxes: list[KittiBox] = []
+    problems: list[LabelProblem] = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            boxes.append(_read_line(number, line))
+        except _LineError as error:
+            reason, detail = error.args
+            problems.append(LabelProblem(path, reason, detail, number, boxes=1))
+    return KittiText(tuple(boxes), tuple(problems))
+
+
+def _columns(line: str) -> tuple[str, list[float]]:
+    """Return the name, which may hold blanks, and the numbers after it."""
+    fields = line.split()
+    values: list[float] = []
+    while fields and (value := _number(fields[-1])) is not None:
+        values.insert(0, value)
+        fields.pop()
+    return " ".join(fields), values
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _read_line(number: int, line: str) -> KittiBox:
+    name, values = _columns(line)
+    if not name or len(values) not in {_VALUES, _VALUES + 1}:
+        detail = f"{len(values)} numbers after a name; a label has {_VALUES}, a prediction {_VALUES + 1}"
+        raise _LineError("label_syntax", detail)
+    if not all(map(math.isfinite, values)):
+        raise _LineError("label_syntax", f"{name}: a column is no finite number")
+    x1, y1, x2, y2 = values[3:7]
+    if not has_area((x1, y1, x2, y2)):
+        raise _LineError("label_bad_box", f"{name}: {x1:g}, {y1:g}, {x2:g}, {y2:g} is no box with an area")
+    score = values[_VALUES] if len(values) > _VALUES else None
+    return KittiBox(number, name, (x1, y1, x2, y2), _attributes(values), score)
+
+
+def _attributes(values: Sequence[float]) -> Mapping[str, Json]:
+    """Return what the columns say; -1, -10 and -1000 stand for nothing."""
+    truncated, occluded, alpha = values[:3]
+    dimensions, location, rotation_y = values[7:10], values[10:13], values[13]
+    found: dict[str, Json] = {}
+    if truncated >= 0:
+        found["truncated"] = truncated
+    if occluded >= 0 and occluded.is_integer():
+        found["occluded"] = int(occluded)
+        if occluded == _OCCLUSION_UNKNOWN:
+            found["visibility"] = "unknown"  # the level after "largely occluded", and yet not more than that
+    if alpha not in _NO_ALPHA:
+        found["alpha"] = alpha
+    if min(dimensions) > 0 and min(location) > -1000:
+        found |= {"alpha": alpha, "dimensions": [*dimensions], "location": [*location], "rotation_y": rotation_y}
+    return found
