@@ -7,6 +7,7 @@ from pathlib import Path
 from pydantic import ConfigDict
 
 from driveflow.canonical import canonical_json
+from driveflow.errors import UsageError
 from driveflow.flow.build import build
 from driveflow.flow.document import Key, Node, parse_document
 from driveflow.flow.load import read_settings
@@ -82,3 +83,18 @@ def _refuse(root: Node, source: str, findings: Iterable[tuple[tuple[Key, ...], s
     problems = [at(root, where, text) for where, text in findings]
     if problems:
         raise refusal(source, problems)
+
+
+def write_new_text(path: Path, text: str) -> None:
+    """Write `text` to a new file.
+
+    Raises:
+        UsageError: there is such a file, or its folder is none.
+    """
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise UsageError(f"'{path}' is there already; name another file.") from error
+    except OSError as error:
+        raise UsageError(f"'{path}' cannot be written: {error.strerror or error}") from error
