@@ -5,6 +5,7 @@ import typer
 from cli.data.explain import explain
 from cli.data.import_source import import_source
 from cli.data.inspect_source import inspect_source
+from cli.data.merge import merge
 from cli.data.show import show
 from cli.data.withdraw import withdraw
 
@@ -19,6 +20,7 @@ def data() -> None:
 # One line a command, in the order of the help page; what is heavy is imported inside the functions.
 app.command("inspect")(inspect_source)
 app.command("import")(import_source)
+app.command("merge")(merge)
 app.command("show")(show)
 app.command("explain")(explain)
 app.command("withdraw")(withdraw)

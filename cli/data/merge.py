@@ -1,0 +1,39 @@
+"""`driveflow data merge`: make one snapshot of several."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
+
+
+def merge(
+    snapshots: Annotated[
+        list[str], typer.Argument(metavar="A B ...", help="Tags, ids or addresses of snapshots.", show_default=False)
+    ],
+    name: Annotated[str, typer.Option("--as", metavar="NAME", help="Tag of the snapshot that is made.")],
+    rules: Annotated[
+        Path | None,
+        typer.Option(help="YAML with the sections merge, holdout, splits of a flow; none: union.", dir_okay=False),
+    ] = None,
+    workspace: Workspace = DEFAULT_WORKSPACE,
+    profile: ProfileHere = "local",
+    output: Output = "text",
+) -> None:
+    """Merge snapshots under rules, in the order in which they are named; they stay as they are.
+
+    Frames of equal bytes become one frame with all its sources; every disagreement is a conflict with both sides and
+    the rule that decided. Rules call a snapshot by its tag. Merging the same again changes nothing.
+
+    Examples:
+      driveflow data merge may june --as summer
+      driveflow data merge may@2 vendor 3f2a --rules rules.yaml --as all -o json
+
+    Exit codes: 0 done, 1 failed, 2 usage, 3 not found.
+    """
+    from cli.data.run_merge import run_merge
+    from cli.data.tell_import import merge_text
+
+    report = run_merge(snapshots, name, rules, workspace, profile)
+    emit(report, output, merge_text(report))

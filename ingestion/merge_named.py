@@ -1,0 +1,150 @@
+"""Merge snapshots that are already there into one that gets a name."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from datetime import datetime
+
+from driveflow.canonical import Json, canonical_json, digest
+from driveflow.code_digest import code_digest
+from driveflow.flow.part import RulesFile
+from driveflow.reuse import KeptResult, load_result, store_result
+from driveflow.snapshots import Snapshot, SnapshotTables, open_snapshot, write_snapshot
+from driveflow.storage.sweep import noted_writer
+from driveflow.tags import TagEntry, check_tag_name
+from driveflow.withdrawn import withdrawn_ids
+from ingestion.import_source import name_snapshot
+from ingestion.merge import MergeRules, NamedSnapshot, merge_snapshots
+from ingestion.source_report import conflicts_of, contents
+
+STEP = "merge_snapshots"
+
+
+@dataclass(frozen=True, slots=True)
+class MergeRequest:
+    """What to merge, in the order of arrival and each under its own name, by which rules, and what to call it."""
+
+    name: str
+    parts: Mapping[str, Snapshot]
+    rules: RulesFile
+    store: str
+
+
+@dataclass(frozen=True, slots=True)
+class NamedMerge:
+    """The snapshot of a merge, what was counted, and how the tag moved; see `Merged` for how the counts add up."""
+
+    snapshot: Snapshot
+    merged: tuple[str, ...]
+    tag: TagEntry
+    moved: bool
+    reused: bool
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+
+def merge_named(request: MergeRequest, now: datetime) -> NamedMerge:
+    """Merge the parts, which stay as they are, and let the name mean the result; the same again changes nothing.
+
+    Where the parts have different classes, the result has those of all.
+
+    Raises:
+        InvalidInputError: the rules name what no part has.
+    """
+    check_tag_name(request.name)
+    made_from = _made_from(request)
+    key = digest(made_from)
+    with noted_writer(request.store):
+        kept = load_result(request.store, STEP, key)
+        result = kept or _merge(request, made_from)
+        if kept is None:
+            store_result(request.store, STEP, key, result, made_from)
+        snapshot = open_snapshot(str(result.outputs["snapshot"]))
+        snapshot, entry, moved = name_snapshot(request.store, request.name, snapshot, now)
+    return NamedMerge(snapshot, tuple(request.parts), entry, moved, kept is not None, result.counts)
+
+
+def merge_report(made: NamedMerge) -> dict[str, Json]:
+    """Return what `made` brought, for a program to read."""
+    snapshot = made.snapshot
+    return {
+        "snapshot": snapshot.snapshot_id,
+        "uri": snapshot.uri,
+        "tag": made.tag.name,
+        "tag_number": made.tag.number,
+        "tag_moved": made.moved,
+        "reused": made.reused,
+        "merged": list(made.merged),
+        "counts": dict(made.counts),
+        **contents(snapshot),
+        "conflicts": conflicts_of(snapshot),
+    }
+
+
+def part_names(texts: Sequence[str], snapshots: Sequence[Snapshot]) -> dict[str, Snapshot]:
+    """Return the snapshots by the name that rules call them: their tag, else their batch, else how their id begins."""
+    named: dict[str, Snapshot] = {}
+    for text, snapshot in zip(texts, snapshots, strict=True):
+        name = free = _name_of(text, snapshot)
+        number = 1
+        while free in named:
+            number += 1
+            free = f"{name[:37]}-{number}"
+        named[free] = snapshot
+    return named
+
+
+def _name_of(text: str, snapshot: Snapshot) -> str:
+    tag = re.fullmatch(r"([a-z0-9][a-z0-9_-]{0,40})([@~].*)?", text)
+    if tag and not snapshot.snapshot_id.startswith(text):
+        return tag[1]
+    made_by = snapshot.made_by() if snapshot.record_id else {}
+    return str(made_by.get("batch") or snapshot.snapshot_id[:12])
+
+
+def _made_from(request: MergeRequest) -> dict[str, Json]:
+    """Return all that decides what the merge makes."""
+    return {
+        "parts": [[name, part.uri.rpartition("/")[2]] for name, part in request.parts.items()],
+        "rules": json.loads(canonical_json(asdict(request.rules))),
+        "withdrawn": digest(sorted(withdrawn_ids(request.store))),
+        "code": code_digest("ingestion"),
+    }
+
+
+def _merge(request: MergeRequest, made_from: Mapping[str, Json]) -> KeptResult:
+    rules = MergeRules(
+        merge=request.rules.merge,
+        holdout=request.rules.holdout,
+        splits=request.rules.splits,
+        fixed_splits={name: split for name, part in request.parts.items() if (split := _stated_split(part))},
+    )
+    tables = _of_equal_classes({name: part.tables() for name, part in request.parts.items()})
+    merged = merge_snapshots(
+        [NamedSnapshot(name, tables[name], part.beside()) for name, part in request.parts.items()], rules
+    )
+    made_by: dict[str, Json] = {
+        "step": STEP,
+        "merged": list(request.parts),
+        "parents": [part.uri.rpartition("/")[2] for part in request.parts.values()],
+        "rules": made_from["rules"],
+        "counts": dict(merged.counts),
+        "code": made_from["code"],
+    }
+    snapshot = write_snapshot(request.store, merged.tables, merged.beside, made_by)
+    return KeptResult({"snapshot": snapshot.uri}, merged.counts, {}, {}, (snapshot.uri,), ())
+
+
+def _stated_split(part: Snapshot) -> str:
+    """Return the split in which an import put every frame of `part`; empty where it did not."""
+    section = part.made_by().get("section") if part.record_id else None
+    return str(section.get("split", "")) if isinstance(section, Mapping) else ""
+
+
+def _of_equal_classes(parts: Mapping[str, SnapshotTables]) -> dict[str, SnapshotTables]:
+    """Return the parts with the classes of all of them, sorted where they differ, so that no order shows in them."""
+    lists = {tables.classes for tables in parts.values()}
+    if len(lists) <= 1:
+        return dict(parts)
+    every = tuple(sorted({name for names in lists for name in names}))
+    return {name: replace(tables, classes=every) for name, tables in parts.items()}
