@@ -4,10 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from driveflow.formats.bdd100k import bdd100k_files, read_bdd100k
 from driveflow.formats.coco import coco_files, read_coco
 from driveflow.formats.kitti import kitti_files, read_kitti
 from driveflow.formats.label_set import LabelFiles, LabelSet, no_labels
 from driveflow.formats.nuscenes import nuscenes_files, read_nuscenes
+from driveflow.formats.recording import read_recording, recording_files
+from driveflow.formats.scalabel import read_scalabel, scalabel_files
 from driveflow.formats.sniff import Sniffer
 from driveflow.formats.voc import read_voc, voc_files
 from driveflow.formats.yolo import read_yolo
@@ -34,8 +37,11 @@ FORMATS: Final[Mapping[str, LabelFormat]] = {
     "yolo": LabelFormat(read_yolo, yolo_settings_files),
     "nuscenes": LabelFormat(read_nuscenes, nuscenes_files),
     "coco": LabelFormat(read_coco, coco_files),
+    "bdd100k": LabelFormat(read_bdd100k, bdd100k_files),
+    "scalabel": LabelFormat(read_scalabel, scalabel_files),
     "voc": LabelFormat(read_voc, voc_files),
     "kitti": LabelFormat(read_kitti, kitti_files),
+    "recording": LabelFormat(read_recording, recording_files),
     # bare text files beside pictures are the weakest sign of all, so they are looked for last: see detect.py
     "bare_yolo": LabelFormat(read_yolo, bare_yolo_files),
     "folder": LabelFormat(read_folder, lambda _sniffer: ()),
