@@ -1,13 +1,19 @@
 """Tell which files of a batch are containers, and open them."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from driveflow.formats.file_kinds import kind_of
 from driveflow.storage.objects import ObjectInfo
 from ingestion.archives import Archive, ArchiveLimits
-from ingestion.containers import Container
+from ingestion.containers import Container, Opener
 from ingestion.object_stream import open_object
+from ingestion.recordings.bag1_log import Bag1Log
+from ingestion.recordings.log_container import LogContainer
+from ingestion.recordings.mcap_log import McapLog
+from ingestion.recordings.messages import MessageLog
+from ingestion.recordings.sqlite_log import SqliteLog
+from ingestion.waymo_tables import WaymoTable, open_waymo
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +27,8 @@ class ContainerRules:
 
 def open_container(entry: ObjectInfo, rules: ContainerRules) -> Container | None:
     """Return the object `entry` as a container, None where it is a plain file."""
-    for ending, opens in _OPENERS:
-        if entry.path.lower().endswith(ending):
+    for endings, opens in _OPENERS:
+        if entry.path.lower().endswith(endings):
             return opens(entry, rules)
     return _open_archive(entry, rules) if kind_of(entry.path) == "archive" else None
 
@@ -31,5 +37,13 @@ def _open_archive(entry: ObjectInfo, rules: ContainerRules) -> Archive:
     return Archive(lambda: open_object(entry), entry.size, rules.limits)
 
 
-_OPENERS: tuple[tuple[str, Callable[[ObjectInfo, ContainerRules], Container | None]], ...] = ()
+def _open_log(entry: ObjectInfo, rules: ContainerRules) -> LogContainer:
+    log = _LOGS[entry.path.rpartition(".")[2].lower()]
+    return LogContainer(log(lambda: open_object(entry), entry.size), rules.limits.max_members)
+
+
+_LOGS: Mapping[str, Callable[[Opener, int], MessageLog]] = {"mcap": McapLog, "bag": Bag1Log, "db3": SqliteLog}
+_OPENERS: tuple[tuple[tuple[str, ...], Callable[[ObjectInfo, ContainerRules], Container | None]], ...] = (
+    ((".mcap", ".bag", ".db3"), _open_log),
+)
 """By the end of the file's name, in lower case; what looks into the file and finds something else returns None."""

@@ -1,0 +1,1 @@
+"""Recordings as containers of frames: message logs, videos, animations."""

@@ -1,0 +1,47 @@
+"""Names and identities of frames that lie in a recording."""
+
+import hashlib
+import re
+from typing import BinaryIO, Final
+
+from driveflow.canonical import digest
+
+_ODD: Final = re.compile(r"[^A-Za-z0-9.-]+")
+_PIECE_BYTES: Final = 8 << 20
+_SIGNATURES: Final = ((b"\xff\xd8\xff", ".jpg"), (b"\x89PNG", ".png"), (b"RIFF", ".webp"), (b"BM", ".bmp"))
+
+
+def container_digest(stream: BinaryIO) -> str:
+    """Return the sha256 of all that `stream` holds."""
+    whole = hashlib.sha256()
+    while piece := stream.read(_PIECE_BYTES):
+        whole.update(piece)
+    return whole.hexdigest()
+
+
+def frame_identity(container: str, stream: str, stamp: int) -> str:
+    """Return the id of the frame that a stream of a container shows at `stamp`, in the stream's own unit."""
+    return digest({"container": container, "stream": stream, "stamp": stamp})
+
+
+def ending_of(data: bytes) -> str:
+    """Return what the name of a picture should end in by its first bytes, empty where they are of no known kind."""
+    return next((ending for signature, ending in _SIGNATURES if data.startswith(signature)), "")
+
+
+class FrameNames:
+    """Gives every frame of a recording a name of its own: "<camera>/<stamp>.jpg"."""
+
+    def __init__(self) -> None:
+        """Start with no name taken."""
+        self._taken: set[str] = set()
+
+    def take(self, camera: str, stamp_ns: int, ending: str) -> str:
+        """Return the name for a frame; one that is taken gets a number."""
+        folder = _ODD.sub("_", camera).strip("._-") or "camera"
+        name, turn = f"{folder}/{stamp_ns}{ending}", 1
+        while name in self._taken:
+            turn += 1
+            name = f"{folder}/{stamp_ns}-{turn}{ending}"
+        self._taken.add(name)
+        return name

@@ -1,0 +1,40 @@
+"""The topics of a log: which of them are read, and how their messages are decoded."""
+
+from typing import Any
+
+from ingestion.recordings.definitions import Decoder, UnreadableTopicError, decoder_of, ros_name
+from ingestion.recordings.meanings import Kind, kind_of_type
+from ingestion.recordings.messages import Message, Topic
+
+
+class Topics:
+    """What is known of the topics met so far."""
+
+    def __init__(self) -> None:
+        """Start with no topic."""
+        self._kinds: dict[int, tuple[Topic, Kind]] = {}
+        self._decoders: dict[int, Decoder] = {}
+        self.unreadable: dict[str, str] = {}  # why, by the name of the topic
+
+    def kind(self, topic: Topic) -> Kind:
+        """Return what the messages of `topic` are to us; one that cannot be decoded is nothing, and says why."""
+        known = self._kinds.get(id(topic))
+        if known is None:
+            known = (topic, self._look(topic))  # the topic is held, so that its id stays its own
+            self._kinds[id(topic)] = known
+        return known[1]
+
+    def decode(self, message: Message) -> Any:  # noqa: ANN401 a class that the definition makes
+        """Return a message of a topic that has a kind, decoded."""
+        return self._decoders[id(message.topic)](message.data)
+
+    def _look(self, topic: Topic) -> Kind:
+        kind = kind_of_type(ros_name(topic.type_name))
+        if not kind or kind == "video":
+            return kind
+        try:
+            self._decoders[id(topic)] = decoder_of(topic)
+        except UnreadableTopicError as error:
+            self.unreadable[topic.name] = str(error)
+            return ""
+        return kind
