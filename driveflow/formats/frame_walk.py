@@ -97,9 +97,19 @@ class Frame:
         return tuple(box for box in self.boxes if box.score is not None)
 
     @property
+    def plain(self) -> tuple[Box, ...]:
+        """Return the boxes that are neither predictions nor ignore regions."""
+        return tuple(box for box in self.boxes if box.score is None and not box.ignore)
+
+    @property
+    def ignore_regions(self) -> tuple[Box, ...]:
+        """Return one box for each region that is ignored, for whatever classes."""
+        return tuple({box.corners: box for box in reversed(self.boxes) if box.ignore}.values())[::-1]
+
+    @property
     def is_labeled(self) -> bool:
-        """Tell whether somebody looked for anything in this frame, or drew a box that is no ignore region."""
-        return bool(self.annotated_classes) or any(box.score is None and not box.ignore for box in self.boxes)
+        """Tell whether somebody looked for anything in this frame, or drew a box."""
+        return bool(self.annotated_classes or self.truth)
 
 
 class FrameWalk:

@@ -7,13 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from driveflow.canonical import Json
-from driveflow.formats.carries import Carries, anything, losses, plain_name, provenance_losses, spellings
+from driveflow.formats.carries import Carries, anything, plain_name, spellings
 from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, write_pictures
 from driveflow.formats.frame_walk import Box, Frame, FrameWalk
+from driveflow.formats.losses import left_out
 from driveflow.formats.whole_file import json_list, json_text, whole_file
 
 COCO: Final = Carries(
-    title="COCO", ignore="yes", scores=True, partly=True, frame_attributes=True, other_attributes=anything,
+    title="COCO", ignore="yes", scores=True, partly=True, frame_attributes=anything, other_attributes=anything,
     spelled=plain_name,
 )  # fmt: skip
 
@@ -32,8 +33,7 @@ def write_coco(export: Export, folder: Path) -> Written:
         documents.write(home / f"instances_{SPLIT_FOLDERS[split]}.json", split, scored=False)
         if any(frame.predictions for frame in walk.frames(split)):
             documents.write(home / f"predictions_{SPLIT_FOLDERS[split]}.json", split, scored=True)
-    left_out = losses(export, COCO) + provenance_losses(export, COCO)
-    return Written(export.frames.num_rows, next(documents.annotation_ids) - 1, left_out)
+    return Written(export.frames.num_rows, next(documents.annotation_ids) - 1, left_out(export, COCO))
 
 
 @dataclass(frozen=True, slots=True)

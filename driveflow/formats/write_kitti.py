@@ -1,0 +1,89 @@
+"""Write frames and boxes as KITTI object labels, a tree for each split."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from driveflow.canonical import Json
+from driveflow.formats.carries import Carries, is_number, number, plain_name, share, spellings
+from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, write_pictures
+from driveflow.formats.frame_walk import Box, Frame
+from driveflow.formats.label_set import IGNORE_REGION
+from driveflow.formats.losses import left_out
+from driveflow.formats.whole_file import pixels, write_text
+
+_NO_3D: Final = "-1 -1 -1 -1000 -1000 -1000 -10"  # height, width, length, place and turn of a box that has none
+
+
+def _truncation(value: Json) -> bool:
+    return number(value) and share(value)
+
+
+def _occlusion(value: Json) -> bool:
+    return number(value) and value in {0, 1, 2, 3}
+
+
+def _visibility(value: Json) -> bool:
+    return value == "unknown"  # as our reader says of occlusion 3
+
+
+def _three(value: Json) -> bool:
+    return isinstance(value, list) and len(value) == 3 and all(map(number, value))
+
+
+def _word(class_name: str) -> str:
+    """Return a class name as one word that is no number."""
+    word = re.sub(r"\s", "_", plain_name(class_name))
+    return f"class_{word}" if is_number(word) else word
+
+
+KITTI: Final = Carries(
+    title="KITTI", ignore="every class", class_list=False, spelled=_word,
+    attributes={
+        "truncated": _truncation, "occluded": _occlusion, "visibility": _visibility, "alpha": number,
+        "dimensions": _three, "location": _three, "rotation_y": number,
+    },
+)  # fmt: skip
+
+
+def write_kitti(export: Export, folder: Path) -> Written:
+    """Write <split>/image_2/ and <split>/label_2/, and say what KITTI cannot carry.
+
+    A labeled frame without boxes gets an empty file, an unlabeled frame gets none. What is not known of a box is -1.
+    """
+    walk = export.walk()
+    write_pictures(export, walk, folder, "{split}/image_2")
+    names = spellings(export.classes, KITTI.spelled)
+    written = 0
+    for frame in walk.frames():
+        if frame.is_labeled:
+            lines = label_lines(frame, names)
+            path = folder / SPLIT_FOLDERS[frame.split] / "label_2" / f"{frame.frame_id}.txt"
+            write_text(path, "".join(lines))
+            written += len(lines)
+    return Written(export.frames.num_rows, written, left_out(export, KITTI))
+
+
+def label_lines(frame: Frame, names: Mapping[str, str]) -> list[str]:
+    """Return a line of 15 columns for each box that is no prediction, then one for each ignore region."""
+    lines = [_line(names[box.class_name], box) for box in frame.plain]
+    return lines + [_line(IGNORE_REGION, box) for box in frame.ignore_regions]
+
+
+def _line(name: str, box: Box) -> str:
+    said = {} if box.ignore else {key: value for key, value in box.attributes.items() if KITTI.fits(key, value)}
+    truncated = pixels(float(str(said["truncated"]))) if "truncated" in said else "-1"
+    occluded = int(float(str(said.get("occluded", -1))))
+    corners = " ".join(pixels(value) for value in box.corners)
+    return f"{name} {truncated} {occluded} {said.get('alpha', -10)} {corners} {_in_3d(said)}\n"
+
+
+def _in_3d(said: Mapping[str, Json]) -> str:
+    """Return height, width, length, place and turn; all of them or none."""
+    if not {"dimensions", "location", "rotation_y"} <= said.keys():
+        return _NO_3D
+    dimensions, location = said["dimensions"], said["location"]
+    assert isinstance(dimensions, list)
+    assert isinstance(location, list)
+    return " ".join(str(value) for value in (*dimensions, *location, said["rotation_y"]))

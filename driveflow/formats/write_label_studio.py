@@ -1,0 +1,91 @@
+"""Write frames and boxes as tasks of Label Studio."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
+from pathlib import Path
+from typing import Final
+
+from driveflow.canonical import Json
+from driveflow.formats.carries import Carries, something, spellings
+from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, picture_path, write_pictures
+from driveflow.formats.frame_walk import Box, Frame
+from driveflow.formats.label_set import IGNORE_REGION
+from driveflow.formats.losses import left_out
+from driveflow.formats.whole_file import json_list, whole_file
+from driveflow.formats.xml_text import opening, xml_name
+
+_HOME: Final = "images/{split}"
+_SERVED: Final = "/data/local-files/?d="  # where Label Studio serves files of its own disk, seen from the export
+
+LABEL_STUDIO: Final = Carries(
+    title="Label Studio", ignore="every class", scores=True, frame_attributes=something, other_attributes=something,
+    annotator=True, spelled=xml_name,
+)  # fmt: skip
+
+
+def write_label_studio(export: Export, folder: Path) -> Written:
+    """Write images/<split>/, tasks_<split>.json and label_config.xml, and say what Label Studio cannot carry.
+
+    A labeled frame without boxes has an annotation without results, an unlabeled frame has no annotation. Boxes with a
+    score are predictions.
+    """
+    walk = export.walk()
+    write_pictures(export, walk, folder, _HOME)
+    names = spellings(export.classes, LABEL_STUDIO.spelled)
+    ids, regions = count(1), 0
+
+    def tasks(split: str) -> Iterator[Json]:
+        nonlocal regions
+        for frame in walk.frames(split):
+            regions += len(frame.ignore_regions)
+            yield _task(frame, names, ids)
+
+    for split in walk.splits():
+        with whole_file(folder / f"tasks_{SPLIT_FOLDERS[split]}.json") as stream:
+            stream.writelines(json_list(tasks(split)))
+            stream.write("\n")
+    with whole_file(folder / "label_config.xml") as stream:
+        stream.writelines(_config([*names.values(), *([IGNORE_REGION] if regions else [])]))
+    return Written(export.frames.num_rows, export.boxes.num_rows, left_out(export, LABEL_STUDIO))
+
+
+def _config(labels: Sequence[str]) -> Iterator[str]:
+    yield '<View>\n  <Image name="image" value="$image"/>\n  <RectangleLabels name="label" toName="image">\n'
+    yield from (f"    {opening('Label', {'value': label}, '/>')}\n" for label in labels)
+    yield "  </RectangleLabels>\n</View>\n"
+
+
+def _task(frame: Frame, names: Mapping[str, str], ids: Iterator[int]) -> Json:
+    drawn = [_region(frame, box, names[box.class_name]) for box in frame.plain]
+    drawn += [_region(frame, box, IGNORE_REGION) for box in frame.ignore_regions]
+    guessed = [_region(frame, box, names[box.class_name]) for box in frame.predictions]
+    path = picture_path(frame, _HOME)
+    return {
+        "id": frame.number,
+        "data": {"image": f"{_SERVED}{path}", **frame.attributes},
+        "annotations": [{"id": next(ids), "result": drawn}] if frame.is_labeled else [],
+        "predictions": [{"id": next(ids), "result": guessed}] if guessed else [],
+    }
+
+
+def _region(frame: Frame, box: Box, name: str) -> Json:
+    across, down = 100 / frame.width, 100 / frame.height
+    region: dict[str, Json] = {
+        "id": box.box_id,
+        "type": "rectanglelabels",
+        "from_name": "label",
+        "to_name": "image",
+        "original_width": frame.width,
+        "original_height": frame.height,
+        "image_rotation": 0,
+        "value": {
+            "x": box.x1 * across,
+            "y": box.y1 * down,
+            "width": (box.x2 - box.x1) * across,
+            "height": (box.y2 - box.y1) * down,
+            "rotation": 0,
+            "rectanglelabels": [name],
+        },
+    }
+    region |= {} if box.score is None else {"score": box.score}
+    return {**region, "meta": box.attributes} if box.attributes and not box.ignore else region
