@@ -80,6 +80,7 @@ class Carries:
     class_list: bool = True  # without one, a class is only known by its boxes
     attributes: Mapping[str, Fits] = field(default_factory=dict)
     other_attributes: Fits | None = None  # for keys that `attributes` does not name
+    keys: Callable[[str], bool] = bool  # names of attributes that the format can spell
     frame_attributes: Fits | None = None  # without a place for them, text goes to metadata.csv
     annotator: bool = False
     beyond_edge: bool = True
@@ -88,7 +89,11 @@ class Carries:
     def fits(self, key: str, value: Json) -> bool:
         """Tell whether the attribute of a box comes back as it is."""
         judge = self.attributes.get(key, self.other_attributes)
-        return judge is not None and judge(value)
+        return self.keys(key) and judge is not None and judge(value)
+
+    def fitting(self, attributes: Mapping[str, Json]) -> dict[str, Json]:
+        """Return the attributes of a box that come back as they are."""
+        return {key: value for key, value in attributes.items() if self.fits(key, value)}
 
 
 def spellings(classes: Sequence[str], spelled: Callable[[str], str]) -> dict[str, str]:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from driveflow.canonical import Json
-from driveflow.formats.carries import Carries, label, number, spellings, text, yes_or_no
+from driveflow.formats.carries import Carries, label, number, spellings, yes_or_no
 from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, write_pictures
 from driveflow.formats.frame_walk import Box, Frame, FrameWalk
 from driveflow.formats.label_set import IGNORE_REGION
@@ -18,12 +18,12 @@ _RANGE: Final = "-1e9;1e9;1e-6"  # least, most and step of a number, which CVAT 
 
 
 def _cell(value: Json) -> bool:
-    return yes_or_no(value) or number(value) or (text(value) and is_xml(str(value)))
+    return yes_or_no(value) or number(value) or (isinstance(value, str) and is_xml(value))
 
 
 CVAT: Final = Carries(
-    title="CVAT", ignore="every class", spelled=xml_name,
-    attributes={"occluded": yes_or_no, "track_id": label}, other_attributes=_cell,
+    title="CVAT", ignore="every class", spelled=xml_name, keys=is_xml,
+    attributes={"track_id": label}, other_attributes=_cell,
 )  # fmt: skip
 
 
@@ -79,13 +79,15 @@ def _image(frame: Frame, number_: int) -> Mapping[str, object]:
 
 def _box(box: Box, name: str) -> Iterator[str]:
     corners = dict(zip(("xtl", "ytl", "xbr", "ybr"), map(pixels, box.corners), strict=True))
-    occluded = int(box.attributes.get("occluded") is True)
+    occluded = int(box.attributes.get("occluded") in {True, 2})
     yield f"    {opening('box', {'label': name, 'source': 'manual', 'occluded': occluded, **corners, 'z_order': 0})}\n"
-    for key, value in sorted({} if box.ignore else _said(box).items()):
+    for key, value in sorted(_said(box).items()):
         word = str(value).lower() if isinstance(value, bool) else value
         yield f"      {element('attribute', word, {'name': key})}\n"
     yield "    </box>\n"
 
 
 def _said(box: Box) -> dict[str, Json]:
-    return {key: value for key, value in box.attributes.items() if key != "occluded" and CVAT.fits(key, value)}
+    """Return the attributes of a box; a level of occlusion goes before the yes or no that every box has."""
+    said = {} if box.ignore else CVAT.fitting(box.attributes)
+    return {key: value for key, value in said.items() if key != "occluded" or not yes_or_no(value)}

@@ -72,7 +72,7 @@ def label_lines(frame: Frame, names: Mapping[str, str]) -> list[str]:
 
 
 def _line(name: str, box: Box) -> str:
-    said = {} if box.ignore else {key: value for key, value in box.attributes.items() if KITTI.fits(key, value)}
+    said = {} if box.ignore else KITTI.fitting(box.attributes)
     truncated = pixels(float(str(said["truncated"]))) if "truncated" in said else "-1"
     occluded = int(float(str(said.get("occluded", -1))))
     corners = " ".join(pixels(value) for value in box.corners)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from driveflow.canonical import Json
-from driveflow.formats.carries import Carries, label, share, spellings, text
+from driveflow.formats.carries import Carries, label, share, spellings
 from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, write_pictures
 from driveflow.formats.frame_walk import Box, Frame, FrameWalk
 from driveflow.formats.label_set import IGNORE_REGION
@@ -17,11 +17,11 @@ _FLAGS: Final = ("truncated", "difficult", "occluded")
 
 
 def _text(value: Json) -> bool:
-    return text(value) and is_xml(str(value))
+    return isinstance(value, str) and is_xml(value)
 
 
 VOC: Final = Carries(
-    title="Pascal VOC", ignore="every class", class_list=False, beyond_edge=False, spelled=xml_name,
+    title="Pascal VOC", ignore="every class", class_list=False, beyond_edge=False, spelled=xml_name, keys=is_xml,
     attributes={**dict.fromkeys(_FLAGS, share), "track_id": label}, other_attributes=_text,
 )  # fmt: skip
 
@@ -77,7 +77,7 @@ def _objects(frame: Frame, names: Mapping[str, str]) -> Iterator[list[str]]:
 
 def _said(box: Box) -> Iterator[str]:
     """Yield what is known beyond the corners; `difficult` is always there, since readers of VOC count on it."""
-    said = {} if box.ignore else {key: value for key, value in box.attributes.items() if VOC.fits(key, value)}
+    said = {} if box.ignore else VOC.fitting(box.attributes)
     for key in _FLAGS:
         if key in said or key == "difficult":
             value = said.pop(key, False)

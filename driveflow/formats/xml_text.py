@@ -20,8 +20,8 @@ def xml_name(class_name: str) -> str:
 
 
 def is_xml(text: str) -> bool:
-    """Tell whether XML can spell `text`."""
-    return _NO_LETTER.search(text) is None
+    """Tell whether readers of XML, who trim, see `text` as it is."""
+    return bool(text) and text == text.strip() and _NO_LETTER.search(text) is None
 
 
 def element(tag: str, content: object, attributes: Mapping[str, object] | None = None) -> str:
