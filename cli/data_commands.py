@@ -5,8 +5,11 @@ import typer
 from cli.data.explain import explain
 from cli.data.import_source import import_source
 from cli.data.inspect_source import inspect_source
+from cli.data.list import list_data
 from cli.data.merge import merge
+from cli.data.quarantine import app as quarantine
 from cli.data.show import show
+from cli.data.tag import tag
 from cli.data.withdraw import withdraw
 
 app = typer.Typer(no_args_is_help=True)
@@ -21,6 +24,9 @@ def data() -> None:
 app.command("inspect")(inspect_source)
 app.command("import")(import_source)
 app.command("merge")(merge)
+app.command("list")(list_data)
 app.command("show")(show)
+app.command("tag")(tag)
+app.add_typer(quarantine, name="quarantine")
 app.command("explain")(explain)
 app.command("withdraw")(withdraw)

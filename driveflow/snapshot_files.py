@@ -25,6 +25,7 @@ class Manifest:
     snapshot_id: str
     classes: tuple[str, ...]
     parts: Mapping[str, tuple[Part, ...]]
+    rows: Mapping[str, int]  # of each table
 
 
 def read_manifest(uri: str) -> Manifest:
@@ -38,7 +39,8 @@ def read_manifest(uri: str) -> Manifest:
     try:
         manifest = json.loads(read_bytes(join(folder, "snapshot.json")))
         parts = {name: _parts(table["parts"]) for name, table in manifest["tables"].items()}
-        return Manifest(manifest["snapshot_id"], tuple(manifest["classes"]), parts)
+        rows = {name: int(table["rows"]) for name, table in manifest["tables"].items()}
+        return Manifest(manifest["snapshot_id"], tuple(manifest["classes"]), parts, rows)
     except NotFoundError:
         raise NotFoundError(f"There is no snapshot at {folder}.") from None
     except (ValueError, KeyError, TypeError) as error:

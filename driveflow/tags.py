@@ -47,9 +47,12 @@ def check_tag_name(name: str) -> str:
 def point_tag(store: str, name: str, snapshot_uri: str, now: datetime) -> tuple[TagEntry, bool]:
     """Let `name` mean the snapshot and return its entry, and whether that moved it; where it means it already, nothing.
 
-    Two who move one tag at the same time both leave an entry; the later one counts.
+    The snapshot must lie in `store`. Two who move one tag at the same time both leave an entry; the later one counts.
     """
-    return _append(store, check_tag_name(name), snapshot_uri.rpartition("/snapshots/")[2], now)
+    home, _, snapshot = snapshot_uri.rpartition("/snapshots/")
+    if home != store:
+        raise UsageError(f"{snapshot_uri} lies in another store; a tag names a snapshot of {store}.")
+    return _append(store, check_tag_name(name), snapshot, now)
 
 
 def delete_tag(store: str, name: str, now: datetime) -> TagEntry:
@@ -72,6 +75,11 @@ def current_tags(store: str) -> list[TagEntry]:
     moves = groupby(_entries(store, join(store, "tags")), key=lambda entry: entry.name)
     last = [list(found)[-1] for _, found in moves]
     return [entry for entry in last if entry.snapshot]
+
+
+def all_tag_names(store: str) -> list[str]:
+    """Return the names of all tags there ever were, sorted."""
+    return sorted({entry.name for entry in _entries(store, join(store, "tags"))})
 
 
 def current_entry(store: str, name: str) -> TagEntry:

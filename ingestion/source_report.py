@@ -1,19 +1,22 @@
 """Tell what an import made, in words that a program can read: everything is counted, and the counts add up."""
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow.canonical import Json
 from driveflow.snapshots import Snapshot
-from ingestion.import_source import SourceImport
+
+if TYPE_CHECKING:
+    from ingestion.import_source import SourceImport  # it brings all readers, which a look at a quarantine needs not
 
 MAX_ROWS = 100
 """So many rows of quarantine and so many conflicts are written out; all are counted."""
 
 
-def import_report(made: SourceImport) -> dict[str, Json]:
+def import_report(made: "SourceImport") -> dict[str, Json]:
     """Return what `made` brought: files_in = files_kept + files_quarantined + files_skipped."""
     counts, snapshot = made.counts, made.snapshot
     skipped = {name.removeprefix("skipped_"): n for name, n in counts.items() if name.startswith("skipped_")}

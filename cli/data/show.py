@@ -1,57 +1,76 @@
-"""`driveflow data show`: what a snapshot holds."""
+"""`driveflow data show`: what a snapshot holds, in figures and in pictures."""
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, say
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from driveflow.canonical import Json
-    from driveflow.snapshots import Snapshot
+_LARGEST = 8
 
 
 def show(
-    snapshot: Annotated[str, typer.Argument(help="Address or id of a snapshot.", show_default=False)],
+    snapshot: Annotated[str, typer.Argument(help="A tag, id or address of a snapshot.", show_default=False)],
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page of up to 24 frames with their boxes.", dir_okay=False)
+    ] = None,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
-    """Say what a snapshot holds: frames, batches, drives, boxes, and what was decided to make it.
+    """Say what a snapshot holds: classes, batches, drives, cameras, times, sizes, and what was decided to make it.
 
-    Example:
-      driveflow data show 3f2a
+    Examples:
+      driveflow data show may
+      driveflow data show may@2026-11-29 -o json
+      driveflow data show 3f2a --html may.html
 
     Exit codes: 0 done, 2 usage, 3 not found.
     """
+    from cli.output import place_from
     from cli.snapshot_argument import find_snapshot
+    from ingestion.describe import describe_snapshot
 
-    emit(_contents(find_snapshot(snapshot, workspace, profile)), output)
+    found = find_snapshot(snapshot, workspace, profile)
+    facts = describe_snapshot(found)
+    if html is not None:
+        from driveflow.images.pixels import open_pixels
+        from ingestion.contact_sheet import contact_sheet
 
-
-def _contents(snapshot: "Snapshot") -> "dict[str, Json]":
-    import pyarrow.compute as pc
-
-    frames, sources, boxes = snapshot.frames(), snapshot.sources(), snapshot.boxes()
-    decisions, quarantine = snapshot.decisions(), snapshot.quarantine()
-    labeled = pc.sum(pc.greater(pc.list_value_length(frames["annotated_classes"]), 0)).as_py() or 0
-    return {
-        "snapshot": snapshot.uri,
-        "made_by": str(snapshot.made_by().get("step", "")) if snapshot.record_id else "",
-        "frames": frames.num_rows,
-        "labeled": labeled,
-        "splits": _tally(frames["split"]),
-        "batches": _tally(sources["batch"]),
-        "drives": len(sources["drive"].unique()),
-        "drive_groups": len(frames["drive_group"].unique()),
-        "boxes": _tally(boxes["class_name"]),
-        "decisions": _tally(pc.binary_join_element_wise(decisions["verdict"], decisions["reason"], " ")),
-        "quarantine": _tally(quarantine["reason"]),
-    }
+        page = contact_sheet(found, open_pixels(found, place_from(workspace, profile)), facts)
+        html.write_text(page, encoding="utf-8")
+        say(f"Wrote {html}")
+    emit(facts, output, _text(facts))
 
 
-def _tally(values: "pa.ChunkedArray") -> "dict[str, Json]":
-    counts = ((str(item["values"].as_py()), item["counts"].as_py()) for item in values.value_counts())
-    return dict(sorted(counts))
+def _text(facts: Mapping[str, Any]) -> str:
+    from cli.data.tell_import import counted, drawn, joined
+
+    classes = [(row["class_name"], *(f"{row[name]:,}" for name in _OF_A_CLASS)) for row in facts["classes"]]
+    groups = [
+        (name, row["name"], f"{row['frames']:,}", f"{row['boxes']:,}")
+        for name in ("batch", "camera", "drive")
+        for row in facts[f"by_{name}"]["largest"][:_LARGEST]
+    ]
+    spans = [f"{clock} {span.get('first', span['first_ns'])} to {span.get('last', span['last_ns'])}"
+             for clock, span in facts["time"].items() if clock != "untimed"]  # fmt: skip
+    sizes = [f"{row['width']}x{row['height']} ({row['frames']:,})" for row in facts["sizes"][:_LARGEST]]
+    return joined(
+        f"{facts['snapshot']}",
+        f"made by {facts['made_by'] or 'nobody said whom'} {facts['written_at'][:19]}",
+        f"frames {facts['frames']:,}  labeled {facts['labeled']:,}  sources {facts['sources']:,}  "
+        f"drives {facts['drives']:,} in {facts['drive_groups']:,} groups  {facts['bytes']:,} bytes",
+        drawn(("class", "boxes", "ignored", "frames with", "frames looked at"), classes) if classes else "",
+        drawn(("of", "name", "frames", "boxes"), groups),
+        counted("split", "frames", facts["splits"]),
+        f"sizes: {', '.join(sizes)}",
+        f"times: {', '.join(spans) or 'none'}; without one: {facts['time']['untimed']:,} sources",
+        counted("decision", "frames", facts["decisions"]),
+        counted("quarantined for", "times", facts["quarantine"]),
+        counted("conflict over", "times", facts["conflicts"]),
+    )
+
+
+_OF_A_CLASS = ("boxes", "ignored", "frames_with", "frames_annotated")

@@ -44,13 +44,13 @@ def merge_text(report: Mapping[str, Any]) -> str:
     )
 
 
-def quarantine_text(held: Mapping[str, Any]) -> list[str]:
+def quarantine_text(held: Mapping[str, Any], most: int = _ROWS) -> list[str]:
     """Return the counts by reason and the first rows of a quarantine, as tables."""
     if not held["total"]:
         return ["Nothing was quarantined."]
     rows = [
         (row["path"] + (f":{row['line']}" if row["line"] else ""), row["reason"], row["detail"])
-        for row in held["rows"][:_ROWS]
+        for row in held["rows"][:most]
     ]
     more = f"... and {held['total'] - len(rows):,} more" if held["total"] > len(rows) else ""
     return [counted("reason", "quarantined", held["reasons"]), drawn(("path", "reason", "detail"), rows), more]

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from components.work.pages import counts_page, markdown_table
-from driveflow.canonical import canonical_json, digest
+from driveflow.canonical import Json, canonical_json, digest
 from driveflow.code_digest import code_digest
 from driveflow.reuse import load_result, read_object, store_result
 from driveflow.steps import StepContext, StepResult, StepSpec, Value, kept_step
@@ -61,7 +61,14 @@ def _import(context: StepContext, batch: Any) -> StepResult:  # noqa: ANN401 JSO
         objects=tuple(ObjectInfo(**entry) for entry in json.loads(read_object(batch["listing"]))),
     )
     imported = import_batch(request, context.progress)
-    made_by = {"step": "import_batch", "batch": section.name, "code": code_digest(*SPEC.trades)}
+    made_by: dict[str, Json] = {
+        "step": "import_batch",
+        "batch": section.name,
+        "uri": request.uri,
+        "section": batch["section"],
+        "taxonomy": context.settings["taxonomy"],
+        "code": code_digest(*SPEC.trades),
+    }
     snapshot = write_snapshot(context.place.store, imported.tables, imported.beside, made_by)
     return StepResult(
         outputs={"batch": canonical_json({"name": section.name, "snapshot": snapshot.uri})},

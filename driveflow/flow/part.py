@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import ConfigDict
 
-from driveflow.canonical import canonical_json
+from driveflow.canonical import Json, canonical_json
 from driveflow.errors import UsageError
 from driveflow.flow.build import build
 from driveflow.flow.document import Key, Node, parse_document
@@ -98,3 +98,13 @@ def write_new_text(path: Path, text: str) -> None:
         raise UsageError(f"'{path}' is there already; name another file.") from error
     except OSError as error:
         raise UsageError(f"'{path}' cannot be written: {error.strerror or error}") from error
+
+
+def batch_section_of(values: Json) -> BatchSection:
+    """Return the section that the record of an import holds."""
+    return build(BatchSection, parse_document(canonical_json(values), "record"), "record")
+
+
+def taxonomy_of(values: Json) -> TaxonomySection:
+    """Return the taxonomy that the record of an import holds."""
+    return build(TaxonomySection, parse_document(canonical_json(values), "record"), "record")

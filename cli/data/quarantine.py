@@ -1,0 +1,65 @@
+"""`driveflow data quarantine`: what could not be used, and another try."""
+
+from typing import Annotated
+
+import typer
+
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
+
+app = typer.Typer(no_args_is_help=True)
+Most = Annotated[int, typer.Option("--limit", min=0, help="So many rows are written out; all are counted.")]
+
+
+@app.callback()
+def quarantine() -> None:
+    """See what could not be used and why, and try it again."""
+
+
+@app.command("list")
+def list_quarantine(
+    snapshot: Annotated[str, typer.Argument(help="A tag, id or address of a snapshot.", show_default=False)],
+    reason: Annotated[str, typer.Option(help="Only what was put aside for this reason.")] = "",
+    limit: Most = 100,
+    workspace: Workspace = DEFAULT_WORKSPACE,
+    profile: ProfileHere = "local",
+    output: Output = "text",
+) -> None:
+    """List the files, lines and boxes that a snapshot could not use, each with its reason.
+
+    Examples:
+      driveflow data quarantine list may
+      driveflow data quarantine list may --reason truncated -o json
+
+    Exit codes: 0 done, 2 usage, 3 not found.
+    """
+    from cli.data.tell_import import joined, quarantine_text
+    from cli.snapshot_argument import find_snapshot
+    from ingestion.source_report import quarantine_of
+
+    found = find_snapshot(snapshot, workspace, profile)
+    held = quarantine_of(found, reason, limit)
+    emit({"snapshot": found.snapshot_id, **held}, output, joined(*quarantine_text(held, limit)))
+
+
+@app.command("retry")
+def retry_quarantine(
+    tag: Annotated[str, typer.Argument(metavar="TAG", help="The tag of an import.", show_default=False)],
+    workspace: Workspace = DEFAULT_WORKSPACE,
+    profile: ProfileHere = "local",
+    output: Output = "text",
+) -> None:
+    """Import the source of a tag again, as it was imported, and say which of the files put aside are usable now.
+
+    Example:
+      driveflow data quarantine retry may
+
+    Exit codes: 0 done, 1 nothing usable or unknown classes, 2 usage, 3 not found.
+    """
+    from cli.data.run_import import retry_import
+    from cli.data.tell_import import import_text
+
+    report = retry_import(tag, workspace, profile)
+    now = report["retried"]
+    assert isinstance(now, dict)
+    told = f"usable now {now['usable']['total']}, still put aside {now['still_quarantined']}"
+    emit(report, output, f"{told}, newly put aside {now['newly_quarantined']}\n{import_text(report)}")
