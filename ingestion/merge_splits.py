@@ -1,30 +1,48 @@
 """Assign splits by drive group, batch after batch, so that a new batch never moves an old frame."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from driveflow.errors import InvalidInputError
 from driveflow.flow.sections import HoldoutSection
 from driveflow.formats.source_split import spell_split
-from ingestion.split_board import Placement, Sighting, SplitBoard, SplitConflict, SplitRules, find_root
+from driveflow.tables import SPLITS
+from ingestion.balance import Unit, balance
+from ingestion.split_board import Placement, Sighting, SplitBoard, SplitConflict, SplitRules, find_root, is_tie
 
+Contents: TypeAlias = Mapping[str, Mapping[str, int]]  # frame -> class -> boxes
 _SHOWN = 5
 
 
-def place_frames(batches: Sequence[tuple[str, Sequence[Sighting]]], rules: SplitRules) -> Placement:
+def place_frames(
+    batches: Sequence[tuple[str, Sequence[Sighting]]],
+    rules: SplitRules,
+    contents: Contents | None = None,
+) -> Placement:
     """Place the frames of `batches` (name, sightings) in the order of their arrival.
 
-    Frames of drives that share a frame, or of one drive name, form a group, and a new group gets one split: hold-out
-    where that is stated for any of its frames, else what the batch states, else by seeded hash (the very first of those
-    trains). A later batch's frames join the group they belong to. Where they would link groups of different splits, or
-    are stated to be in another split than their group, they are left out; the old frames stay. One thing beats that:
-    frames stated to be hold-out make their group hold-out, and the frames that were in it before are left out. What was
-    left out stays so.
+    Frames of drives that share a frame or a tie, or of one drive name, form a group, and a new group gets one split:
+    hold-out where that is stated for any of its frames, else what the batch states, else by seeded hash (the very first
+    of those trains), or so that the splits are balanced in what `contents` says the frames hold. A later batch's frames
+    join the group they belong to. Where they would link groups of different splits, or are stated to be in another
+    split than their group, they are left out; the old frames stay. One thing beats that: frames stated to be hold-out
+    make their group hold-out, and the frames that were in it before are left out. What was left out stays so.
 
     Raises:
         InvalidInputError: the hold-out names a drive or a source split that no batch has.
     """
-    _check_names(batches, rules.holdout)
+    drives = {sighting.drive for _, sightings in batches for sighting in sightings}
+    splits = {sighting.source_split for _, sightings in batches for sighting in sightings}
+    check_names(drives, splits, rules.holdout)
+    return place_sightings(batches, rules, contents)
+
+
+def place_sightings(
+    batches: Sequence[tuple[str, Sequence[Sighting]]], rules: SplitRules, contents: Contents | None = None
+) -> Placement:
+    """Place frames as `place_frames` does, where drives and source splits that nobody has were refused before."""
     board = SplitBoard(rules)
     known: set[tuple[str, Sighting]] = set()
     for number, (name, sightings) in enumerate(batches):
@@ -33,8 +51,7 @@ def place_frames(batches: Sequence[tuple[str, Sequence[Sighting]]], rules: Split
             if (name, sighting) not in known:  # a source that is known brings nothing new
                 arrival.see(sighting)
         known.update((name, sighting) for sighting in sightings)
-        for component in arrival.components():
-            arrival.place(component)
+        arrival.place_all(contents or {})
     return board.placement()
 
 
@@ -59,8 +76,8 @@ class _Arrival:
 
     def see(self, sighting: Sighting) -> None:
         """Take note of one source."""
-        self.drives.setdefault(sighting.frame_id, set()).add(sighting.drive)
-        self.board.drives.setdefault(sighting.frame_id, set()).add(sighting.drive)
+        self.drives.setdefault(sighting.frame_id, set()).update((sighting.drive, *sighting.ties))
+        self.board.drives.setdefault(sighting.frame_id, set()).update((sighting.drive, *sighting.ties))
         split = self.board.rules.stated(self.name, sighting)
         if split and self.stated.get(sighting.frame_id) != "holdout":
             self.stated[sighting.frame_id] = split
@@ -86,6 +103,17 @@ class _Arrival:
             components[find_root(links, node)].frames.append(frame_id)
         return sorted(components.values(), key=lambda component: min(component.roots | component.fresh))
 
+    def place_all(self, contents: Contents) -> None:
+        """Put what hangs together into groups; what is free to go anywhere comes last where it is to be balanced."""
+        free = []
+        for component in self.components():
+            if self.board.rules.splits.balance and self._is_free(component):
+                free.append(component)
+            else:
+                self.place(component)
+        if free:
+            self._balance(free, contents)
+
     def place(self, component: _Component) -> None:
         """Put the frames of a component into groups, or leave them out."""
         board = self.board
@@ -103,19 +131,37 @@ class _Arrival:
         else:
             self._keep_apart(component)
 
+    def _is_free(self, component: _Component) -> bool:
+        return not component.roots and not any(frame_id in self.stated for frame_id in component.frames)
+
+    def _balance(self, free: Sequence[_Component], contents: Contents) -> None:
+        board = self.board
+        units = {min(component.fresh): component for component in free}
+        held = {split: Counter[str]() for split in SPLITS}
+        for frame_id in board.frames:
+            held[board.split_of(frame_id)].update(contents.get(frame_id, {}))
+        splits = balance(
+            [Unit(name, _sum(unit.frames, contents)) for name, unit in units.items()], held, board.rules.shares()
+        )
+        for name in sorted(units):
+            self._put(units[name].frames, board.found(sorted(units[name].fresh), self.number, splits[name]))
+
     def _is_newly_held(self, frame_id: str) -> bool:
         return self.stated.get(frame_id) == "holdout" and self.board.split_of(frame_id) != "holdout"
 
     def _nodes(self, frame_id: str) -> list[str]:
-        """Return the groups and new drives that a frame hangs on, in this batch or any before."""
+        """Return the groups, new drives and ties that a frame hangs on, in this batch or any before."""
         board = self.board
+        is_held = self.stated.get(frame_id) == "holdout"
         nodes: set[str] = set()
         for drive in board.drives[frame_id]:
             if drive not in board.bridges:
                 nodes.add(board.find(drive) if drive in board.parents else drive)
-            elif self.stated.get(frame_id) == "holdout":
+            elif is_held:
                 nodes |= {board.find(root) for root in board.bridges[drive]}
-        return sorted(nodes)
+            elif is_tie(drive):  # at a place, or on a day, of several splits: in none of them is it safe
+                return []
+        return [] if all(is_tie(node) for node in nodes) else sorted(nodes)
 
     def _put(self, frames: Iterable[str], root: str) -> None:
         """Put new frames into a group, but for those stated to be elsewhere and those once left out."""
@@ -168,16 +214,22 @@ class _Arrival:
         return f"batch {self.name!r}, drive {drives[0]!r}"
 
 
-def _check_names(batches: Sequence[tuple[str, Sequence[Sighting]]], holdout: HoldoutSection) -> None:
-    drives = {sighting.drive for _, sightings in batches for sighting in sightings}
-    splits = {sighting.source_split for _, sightings in batches for sighting in sightings if sighting.source_split}
-    _refuse_missing("drives", [name for name in holdout.drives if name not in drives], sorted(drives))
-    missing = [name for name in holdout.source_splits if spell_split(name) not in splits]
-    _refuse_missing("source_splits", missing, sorted(splits))
+def _sum(frames: Iterable[str], contents: Contents) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for frame_id in frames:
+        total.update(contents.get(frame_id, {}))
+    return total
 
 
-def _refuse_missing(key: str, missing: Sequence[str], known: Sequence[str]) -> None:
+def check_names(drives: Collection[str], splits: Collection[str], holdout: HoldoutSection) -> None:
+    """Refuse a hold-out that names a drive or a source split that no batch has."""
+    _refuse_missing("drives", [name for name in holdout.drives if name not in drives], drives)
+    known = {name for name in splits if name}
+    _refuse_missing("source_splits", [name for name in holdout.source_splits if spell_split(name) not in known], known)
+
+
+def _refuse_missing(key: str, missing: Sequence[str], known: Collection[str]) -> None:
     if missing:
         more = f" ({len(known)} in all)" if len(known) > _SHOWN else ""
-        listed = ", ".join(known[:_SHOWN]) or "none"
+        listed = ", ".join(sorted(known)[:_SHOWN]) or "none"
         raise InvalidInputError(f"holdout.{key} names {missing[0]!r}, which no batch has; known: {listed}{more}.")

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from driveflow.flow.sections import HoldoutSection, SplitSection
 from driveflow.formats.source_split import spell_split
 
+TIE_MARK = "\U0010ffff"  # begins what ties frames beside their drives, and sorts behind every drive
+
 
 @dataclass(frozen=True, slots=True)
 class Sighting:
-    """A frame as one source shows it."""
+    """A frame as one source shows it; `ties` are places and days, which hold drives together as shared frames do."""
 
     frame_id: str
     drive: str
     source_split: str
+    ties: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,11 @@ class SplitRules:
             return self.fixed[batch]
         held = sighting.drive in self.holdout.drives or spell_split(sighting.source_split) in self.held
         return "holdout" if held else ""
+
+    def shares(self) -> dict[str, float]:
+        """Return which part of everything each split should have."""
+        held, val = self.holdout.fraction, self.splits.val_fraction
+        return {"train": (1 - held) * (1 - val), "val": (1 - held) * val, "holdout": held}
 
     def drawn(self, group: str, *, first: bool) -> str:
         """Return the split of a new group for which nothing is stated, by the hash of its name.
@@ -132,6 +140,11 @@ class SplitBoard:
         splits = {frame_id: self.splits[root] for frame_id, root in roots.items()}
         groups = {frame_id: self.names[root][1] for frame_id, root in roots.items()}
         return Placement(splits, groups, self.leaks, self.conflicts)
+
+
+def is_tie(node: str) -> bool:
+    """Return whether a node is a place or a day, no drive."""
+    return node.startswith(TIE_MARK)
 
 
 def find_root(parents: dict[str, str], node: str) -> str:

@@ -72,11 +72,15 @@ class HoldoutSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitSection:
-    """How training frames split into train and val."""
+    """How training frames split into train and val, and what may not be split: it goes for the hold-out too."""
 
     __pydantic_config__ = _STRICT
     val_fraction: Share = 0.1  # of drive groups, by seeded hash
     seed: int = 0
+    by: Literal["drive_group", "place", "day", "place_and_day"] = "drive_group"  # what one drive group shares
+    place_cell_m: Annotated[float, Field(gt=0)] = 200.0  # side of the cells of lat and lon that are one place
+    place_attribute: str = ""  # the frame attribute that names the place; empty: lat and lon do
+    balance: bool = False  # new groups go where each split comes nearest to its share of every class
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
