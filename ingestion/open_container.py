@@ -42,8 +42,13 @@ def _open_log(entry: ObjectInfo, rules: ContainerRules) -> LogContainer:
     return LogContainer(log(lambda: open_object(entry), entry.size), rules.limits.max_members)
 
 
+def _open_parquet(entry: ObjectInfo, rules: ContainerRules) -> WaymoTable | None:
+    return open_waymo(lambda: open_object(entry), entry.size, rules.limits)
+
+
 _LOGS: Mapping[str, Callable[[Opener, int], MessageLog]] = {"mcap": McapLog, "bag": Bag1Log, "db3": SqliteLog}
 _OPENERS: tuple[tuple[tuple[str, ...], Callable[[ObjectInfo, ContainerRules], Container | None]], ...] = (
     ((".mcap", ".bag", ".db3"), _open_log),
+    ((".parquet",), _open_parquet),
 )
 """By the end of the file's name, in lower case; what looks into the file and finds something else returns None."""

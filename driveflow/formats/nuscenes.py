@@ -81,7 +81,7 @@ class _Walk:
         name = plain_path(data.filename)
         pictures = self.index.find([folder_of(self.tables.folder), self.tables.folder], name) if name else []
         if len(pictures) != 1:
-            self._lose(data, pictures, len(found.rows))
+            self._lose(data, pictures, len(found.rows) + len(found.unlisted))
             return
         picture = pictures[0]
         image = self.rig.image(data, picture, self.listings[picture])
@@ -89,7 +89,7 @@ class _Walk:
         broken = found.unlisted[0] if found.unlisted else ""
         self.builder.add_image(replace(image, class_list=class_list, broken=broken))
         for reason in found.unlisted:
-            self.tables.report("sample_data", "label_class_out_of_range", f"{data.filename}: {reason}")
+            self.tables.report("sample_data", "label_class_out_of_range", f"{data.filename}: {reason}", 1)
         where = {"path": picture, "label_file": image.label_file, "listing": image.listing}
         self.rows += [{**row, **where} for row in found.rows]
         if len(self.rows) >= _ROWS_AT_ONCE:
@@ -100,11 +100,11 @@ class _Walk:
         """Return the boxes of a picture and the number of the list of the classes looked for in it."""
         flat = self.boxes.flat_boxes(token(data.token))
         if not data.is_valid:
-            if flat.rows:
+            if boxes := len(flat.rows) + len(flat.unlisted):
                 detail = f"{data.filename} is said to be no valid picture"
-                self.tables.report("object_ann", "label_bad_picture", detail, len(flat.rows))
+                self.tables.report("object_ann", "label_bad_picture", detail, boxes)
             return PictureBoxes(), None
-        if flat.rows:
+        if flat.rows or flat.unlisted:
             return flat, self.flat_list
         if token(data.token) in self.boxes.flat or not data.is_key_frame:
             return flat, None  # boxes that are none are no example of "nothing to see"

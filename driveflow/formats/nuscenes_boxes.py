@@ -40,7 +40,7 @@ class View:
 
 @dataclass(slots=True)
 class PictureBoxes:
-    """The boxes of one picture; `unlisted` says which of them have a class that the tables do not list."""
+    """The boxes of one picture; `unlisted` says of others that the tables do not list their class."""
 
     rows: list[Row] = field(default_factory=list)
     unlisted: list[str] = field(default_factory=list)
@@ -140,10 +140,11 @@ class AnnotationBoxes:
         name = self._names.get(category)
         if name is None:
             found.unlisted.append(f"box {own_id} has the category {category!r}, which is not listed")
+            return
         found.rows.append(
             {
                 "own_id": own_id,
-                "class_name": name or category or "unknown",
+                "class_name": name,
                 **dict(zip(("x1", "y1", "x2", "y2"), corners, strict=True)),
                 "attributes": canonical_json(attributes),
             }
