@@ -13,6 +13,7 @@ from driveflow.formats.recording import read_recording, recording_files
 from driveflow.formats.scalabel import read_scalabel, scalabel_files
 from driveflow.formats.sniff import Sniffer
 from driveflow.formats.voc import read_voc, voc_files
+from driveflow.formats.waymo import read_waymo, waymo_files
 from driveflow.formats.yolo import read_yolo
 from driveflow.formats.yolo_layout import bare_yolo_files, yolo_settings_files
 
@@ -35,6 +36,7 @@ def read_folder(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: 
 
 FORMATS: Final[Mapping[str, LabelFormat]] = {
     "yolo": LabelFormat(read_yolo, yolo_settings_files),
+    "waymo": LabelFormat(read_waymo, waymo_files),
     "nuscenes": LabelFormat(read_nuscenes, nuscenes_files),
     "coco": LabelFormat(read_coco, coco_files),
     "bdd100k": LabelFormat(read_bdd100k, bdd100k_files),
