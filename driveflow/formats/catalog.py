@@ -6,6 +6,7 @@ from typing import Final
 
 from driveflow.formats.bdd100k import bdd100k_files, read_bdd100k
 from driveflow.formats.coco import coco_files, read_coco
+from driveflow.formats.cvat import cvat_files, read_cvat
 from driveflow.formats.kitti import kitti_files, read_kitti
 from driveflow.formats.label_set import LabelFiles, LabelSet, no_labels
 from driveflow.formats.nuscenes import nuscenes_files, read_nuscenes
@@ -41,6 +42,7 @@ FORMATS: Final[Mapping[str, LabelFormat]] = {
     "coco": LabelFormat(read_coco, coco_files),
     "bdd100k": LabelFormat(read_bdd100k, bdd100k_files),
     "scalabel": LabelFormat(read_scalabel, scalabel_files),
+    "cvat": LabelFormat(read_cvat, cvat_files),
     "voc": LabelFormat(read_voc, voc_files),
     "kitti": LabelFormat(read_kitti, kitti_files),
     "recording": LabelFormat(read_recording, recording_files),

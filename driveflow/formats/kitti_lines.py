@@ -10,6 +10,7 @@ from driveflow.formats.label_set import LabelProblem
 from driveflow.formats.shapes import Corners, has_area
 
 _VALUES: Final = 14
+_MAX_FIELDS: Final = 40
 _NO_ALPHA: Final = (-10.0, -1.0)
 _OCCLUSION_UNKNOWN: Final = 3
 
@@ -43,6 +44,8 @@ def is_kitti_line(line: str) -> bool:
     >>> is_kitti_line("Car 0.00 0 -10 306.4 151.5 361.9 187.7 -1 -1 -1 -1000 -1000 -1000 -10")
     True
     """
+    if not line.lstrip()[:1].isalpha():
+        return False  # spares the millions of lines of other formats that are numbers only
     name, values = _columns(line)
     return bool(name) and len(values) in {_VALUES, _VALUES + 1}
 
@@ -64,12 +67,12 @@ def read_kitti_text(path: str, text: str) -> KittiText:
 
 def _columns(line: str) -> tuple[str, list[float]]:
     """Return the name, which may hold blanks, and the numbers after it."""
-    fields = line.split()
+    fields = line.split(maxsplit=_MAX_FIELDS)
     values: list[float] = []
     while fields and (value := _number(fields[-1])) is not None:
-        values.insert(0, value)
+        values.append(value)
         fields.pop()
-    return " ".join(fields), values
+    return " ".join(fields), values[::-1]
 
 
 def _number(text: str) -> float | None:
