@@ -1,0 +1,93 @@
+"""Every format that is written: what is not refused comes back as it was."""
+
+import json
+
+import pytest
+
+from driveflow.formats.losses import losses
+from driveflow.formats.writers import WRITERS
+from tests.driveflow.formats.exports import (
+    CLASSES,
+    SPLIT_NAMES,
+    box,
+    boxes_of,
+    come_back,
+    export_of,
+    frame,
+    ignored,
+    looked_for,
+    on_disk,
+    without,
+)
+
+
+def world():
+    """Return frames of all splits: with boxes, empty, unlabeled, with an ignore region and with tracks."""
+    train = frame(0, attributes={"weather": "rain"})
+    empty = frame(1)
+    unlabeled = frame(2, annotated=())
+    val, val_empty = frame(3, "val"), frame(4, "val", attributes={"weather": "clear, and \"dry\"", "road": "städtisch"})
+    holdout = frame(5, "holdout")
+    boxes = [
+        box(train, "a", attributes={"track_id": "7", "truncated": 0.25, "occluded": True, "colour": "dark blue"}),
+        box(train, "b", "traffic_light", (0.0, 0.0, 64.0, 48.0)),
+        box(train, "c", "truck", (1 / 3, 2.0001, 33.3337, 47.123)),
+        *ignored(train),
+        box(val, "a", attributes={"track_id": "7", "occluded": False, "difficult": True}),
+        box(val, "p", "truck", (5.0, 6.0, 25.0, 26.0), score=0.875),
+        box(holdout, "a", "truck", (12.0, 13.0, 14.0, 15.0), attributes={"occluded": 2, "visibility": "40-60 %"}),
+        box(holdout, "d", "traffic_light", (50.0, 40.0, 64.0, 48.0)),
+    ]
+    frames = [train, empty, unlabeled, val, val_empty, holdout]
+    return export_of(frames, boxes, drives=["north", "north", "north", "east", "east", "west"])
+
+
+@pytest.mark.parametrize("name", sorted(WRITERS))
+def test_what_is_not_refused_comes_back(name, tmp_path):
+    export = without(world(), WRITERS[name].carries)
+    assert losses(export, WRITERS[name].carries) == ()
+
+    back = come_back(export, name, tmp_path / "out").tables
+
+    assert boxes_of(back.boxes, "score") == boxes_of(export.boxes, "score")
+    assert looked_for(back.frames) == looked_for(export.frames)
+    assert back.frames["frame_id"].to_pylist() == sorted(export.frames["frame_id"].to_pylist())
+    splits = dict(zip(export.frames["frame_id"].to_pylist(), export.frames["split"].to_pylist(), strict=True))
+    places = {row["frame_id"]: row for row in export.sources.to_pylist()}
+    for row in back.sources.to_pylist():
+        assert row["source_split"] == SPLIT_NAMES[splits[row["frame_id"]]]
+        for key in ("drive", "camera", "captured_ns", "clock", "lat"):
+            assert row[key] == places[row["frame_id"]][key]
+    assert back.frames["attributes"].to_pylist() == [
+        row["attributes"] for row in sorted(export.frames.to_pylist(), key=lambda row: row["frame_id"])
+    ]
+
+
+@pytest.mark.parametrize("name", sorted(WRITERS))
+def test_attributes_of_boxes_come_back(name, tmp_path):
+    export = without(world(), WRITERS[name].carries)
+
+    back = come_back(export, name, tmp_path / "out").tables
+
+    found = {_key(row): json.loads(row["attributes"]) for row in back.boxes.to_pylist() if not row["ignore"]}
+    for row in export.boxes.to_pylist():
+        if not row["ignore"]:
+            assert found[_key(row)].items() >= json.loads(row["attributes"]).items()
+
+
+def _key(row):
+    return row["frame_id"], row["class_name"], round(row["x1"], 3), round(row["y2"], 3), row["score"]
+
+
+@pytest.mark.parametrize("name", sorted(WRITERS))
+def test_equal_snapshots_make_equal_exports(name, tmp_path):
+    export = world()
+    shuffled = export_of(
+        export.frames.to_pylist()[::-1], export.boxes.to_pylist()[::-1], drives=["west", "east", "east", *["north"] * 3]
+    )
+    WRITERS[name].write(export, tmp_path / "one")
+    WRITERS[name].write(shuffled, tmp_path / "two")
+
+    one, two = on_disk(tmp_path / "one"), on_disk(tmp_path / "two")
+    one.pop("metadata.csv"), two.pop("metadata.csv")
+    assert one == two
