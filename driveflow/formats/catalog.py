@@ -9,7 +9,9 @@ from driveflow.formats.coco import coco_files, read_coco
 from driveflow.formats.cvat import cvat_files, read_cvat
 from driveflow.formats.kitti import kitti_files, read_kitti
 from driveflow.formats.label_set import LabelFiles, LabelSet, no_labels
+from driveflow.formats.labelme import labelme_files, read_labelme
 from driveflow.formats.nuscenes import nuscenes_files, read_nuscenes
+from driveflow.formats.openlabel import openlabel_files, read_openlabel
 from driveflow.formats.recording import read_recording, recording_files
 from driveflow.formats.scalabel import read_scalabel, scalabel_files
 from driveflow.formats.sniff import Sniffer
@@ -40,9 +42,11 @@ FORMATS: Final[Mapping[str, LabelFormat]] = {
     "waymo": LabelFormat(read_waymo, waymo_files),
     "nuscenes": LabelFormat(read_nuscenes, nuscenes_files),
     "coco": LabelFormat(read_coco, coco_files),
+    "openlabel": LabelFormat(read_openlabel, openlabel_files),
     "bdd100k": LabelFormat(read_bdd100k, bdd100k_files),
     "scalabel": LabelFormat(read_scalabel, scalabel_files),
     "cvat": LabelFormat(read_cvat, cvat_files),
+    "labelme": LabelFormat(read_labelme, labelme_files),
     "voc": LabelFormat(read_voc, voc_files),
     "kitti": LabelFormat(read_kitti, kitti_files),
     "recording": LabelFormat(read_recording, recording_files),

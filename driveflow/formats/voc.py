@@ -13,13 +13,13 @@ from driveflow.formats.label_set import (
     LabelSetBuilder,
     names_ignore_region,
 )
+from driveflow.formats.labelme_records import OLD_SIGNS
 from driveflow.formats.picture_finder import PictureFinder, stem_of
 from driveflow.formats.shapes import Corners, has_area
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import known_split, split_of_folders
 from driveflow.formats.xml_tree import XmlElement, XmlError, read_xml
 
-_OTHER_FORMATS: Final = (b"<imagesize", b"<polygon", b"<deleted", b"<sourceImage", b"<segm>")  # LabelMe's
 _OWN: Final = (b"<size", b"<filename", b"<object")
 _YES_OR_NO: Final = frozenset(["truncated", "difficult", "occluded"])
 _SAYS_NOTHING: Final = frozenset(["", "unspecified", "unknown"])
@@ -46,9 +46,7 @@ def _looks_like_voc(sniffer: Sniffer, path: str) -> bool:
     if sniffer.xml_root(path) != "annotation":
         return False
     head = sniffer.head(path)
-    return b"<bndbox" in head or (
-        any(sign in head for sign in _OWN) and not any(sign in head for sign in _OTHER_FORMATS)
-    )
+    return b"<bndbox" in head or (any(sign in head for sign in _OWN) and not any(sign in head for sign in OLD_SIGNS))
 
 
 @dataclass(frozen=True, slots=True)
