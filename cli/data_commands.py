@@ -2,6 +2,7 @@
 
 import typer
 
+from cli.data.diff import diff
 from cli.data.explain import explain
 from cli.data.import_source import import_source
 from cli.data.inspect_source import inspect_source
@@ -26,6 +27,7 @@ app.command("import")(import_source)
 app.command("merge")(merge)
 app.command("list")(list_data)
 app.command("show")(show)
+app.command("diff")(diff)
 app.command("tag")(tag)
 app.add_typer(quarantine, name="quarantine")
 app.command("explain")(explain)

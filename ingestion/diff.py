@@ -1,0 +1,195 @@
+"""Compare two snapshots, column by column: what was added, removed and changed, by class and by drive."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+import pyarrow as pa
+
+from driveflow import tables as columns
+from driveflow.canonical import Json
+from driveflow.snapshots import Snapshot
+
+_MAX_GROUPS = 100
+_SEPARATOR = "\x1f"  # no class is called so
+_FRAME_PARTS = ("attributes", "split", "annotated_classes", "drive_group")
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """The rows of one table that are in one snapshot only, or in both and not alike.
+
+    `changed` has the columns of the first, and those of the second with "_b" behind their names.
+    """
+
+    added: pl.DataFrame
+    removed: pl.DataFrame
+    changed: pl.DataFrame
+    unchanged: int
+
+    def counts(self) -> dict[str, Json]:
+        """Return how many rows of each kind there are."""
+        return {
+            "added": self.added.height,
+            "removed": self.removed.height,
+            "changed": self.changed.height,
+            "unchanged": self.unchanged,
+        }
+
+
+def diff_snapshots(first: Snapshot, second: Snapshot, limit: int = 10) -> dict[str, Json]:
+    """Return what leads from `first` to `second`, with `limit` examples of each kind; all is counted.
+
+    A box is the same while its id is, a frame while its bytes are. A drive is that of a frame's first source.
+    """
+    frames = _change(_frames(first), _frames(second), columns.KEYS["frames"])
+    sources = _change(_frame(first.sources()), _frame(second.sources()), columns.KEYS["sources"])
+    boxes = _change(_frame(first.boxes()), _frame(second.boxes()), columns.KEYS["boxes"])
+    drives = _drives(first, second)
+    return {
+        "first": first.snapshot_id,
+        "second": second.snapshot_id,
+        "equal": first.snapshot_id == second.snapshot_id,
+        "frames": frames.counts(),
+        "sources": sources.counts(),
+        "boxes": boxes.counts(),
+        "classes": {
+            "added": sorted(set(second.classes) - set(first.classes)),
+            "removed": sorted(set(first.classes) - set(second.classes)),
+        },
+        "by_class": _by_class(boxes),
+        "by_drive": _by_drive(frames, boxes, drives),
+        "changed": _changed_parts(frames),
+        "splits": _moves(frames.changed, "split"),
+        "class_changes": _moves(boxes.changed, "class_name"),
+        "annotated": _annotated(frames.changed),
+        "examples": _examples(frames, boxes, drives, limit),
+    }
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _frames(snapshot: Snapshot) -> pl.DataFrame:
+    return _frame(snapshot.frames()).with_columns(pl.col("annotated_classes").list.join(_SEPARATOR))
+
+
+def _change(first: pl.DataFrame, second: pl.DataFrame, keys: Sequence[str]) -> _Change:
+    rest = [name for name in first.columns if name not in keys]
+    both = first.join(second, on=list(keys), how="inner", suffix="_b")
+    differs = pl.any_horizontal([pl.col(name).ne_missing(pl.col(f"{name}_b")) for name in rest])
+    changed = both.filter(differs)
+    added = second.join(first.select(keys), on=list(keys), how="anti")
+    removed = first.join(second.select(keys), on=list(keys), how="anti")
+    return _Change(added, removed, changed, both.height - changed.height)
+
+
+def _drives(first: Snapshot, second: Snapshot) -> pl.DataFrame:
+    """Return one drive and one name for each frame of the two; those of the second come first."""
+    parts = ["frame_id", "batch", "path", "drive"]
+    told = pl.concat([_frame(snapshot.sources().select(parts)) for snapshot in (second, first)])
+    once = told.unique("frame_id", keep="first", maintain_order=True)
+    return once.select("frame_id", "drive", name=pl.concat_str("batch", "path", separator="/"))
+
+
+def _by_class(boxes: _Change) -> list[Json]:
+    counted = _counted(
+        {"added": boxes.added["class_name"], "removed": boxes.removed["class_name"],
+         "changed": boxes.changed["class_name_b"]},
+        "class_name",
+    )  # fmt: skip
+    return list(counted.sort("class_name").to_dicts())
+
+
+def _by_drive(frames: _Change, boxes: _Change, drives: pl.DataFrame) -> dict[str, Json]:
+    """Return changes of each drive that has any, those with most first."""
+    tables = {f"{what}_{kind}": getattr(change, kind) for what, change in (("frames", frames), ("boxes", boxes))
+              for kind in ("added", "removed", "changed")}  # fmt: skip
+    found = {name: table.select("frame_id").join(drives, on="frame_id", how="left")["drive"]
+             for name, table in tables.items()}  # fmt: skip
+    counted = _counted(found, "drive")
+    ordered = counted.with_columns(total=pl.sum_horizontal(list(found))).sort(
+        "total", "drive", descending=[True, False]
+    )
+    return {"total": counted.height, "largest": list(ordered.drop("total").head(_MAX_GROUPS).to_dicts())}
+
+
+def _counted(columns_: Mapping[str, pl.Series], key: str) -> pl.DataFrame:
+    """Return how often each value comes in each column, a row a value."""
+    schema = {key: pl.String, "kind": pl.String}
+    parts = [
+        pl.DataFrame({key: values.cast(pl.String), "kind": [kind] * len(values)}, schema=schema)
+        for kind, values in columns_.items()
+    ]
+    counts = [(pl.col("kind") == kind).sum().alias(kind) for kind in columns_]
+    return pl.concat(parts).group_by(key).agg(counts)
+
+
+def _changed_parts(frames: _Change) -> dict[str, Json]:
+    """Return how many frames changed in each part that may change."""
+    return {part: frames.changed.filter(_differs(part)).height for part in _FRAME_PARTS}
+
+
+def _differs(part: str) -> pl.Expr:
+    return pl.col(part).ne_missing(pl.col(f"{part}_b"))
+
+
+def _moves(changed: pl.DataFrame, part: str) -> dict[str, Json]:
+    """Return how many rows went from which value to which."""
+    moved = changed.filter(_differs(part)).group_by(part, f"{part}_b").agg(count=pl.len()).sort(part, f"{part}_b")
+    return {f"{before} -> {after}": count for before, after, count in moved.iter_rows()}
+
+
+def _annotated(changed: pl.DataFrame) -> list[Json]:
+    """Return for each class in how many frames it is looked for now and was not, and the other way round."""
+    parts = changed.filter(_differs("annotated_classes")).select("frame_id", "annotated_classes", "annotated_classes_b")
+    before, after = (
+        parts.select("frame_id", class_name=pl.col(name).str.split(_SEPARATOR)).explode("class_name")
+        for name in ("annotated_classes", "annotated_classes_b")
+    )
+    pairs = {
+        "looked_for_now": after.join(before, on=["frame_id", "class_name"], how="anti")["class_name"],
+        "no_longer": before.join(after, on=["frame_id", "class_name"], how="anti")["class_name"],
+    }
+    return list(_counted(pairs, "class_name").filter(pl.col("class_name") != "").sort("class_name").to_dicts())
+
+
+def _examples(frames: _Change, boxes: _Change, drives: pl.DataFrame, limit: int) -> dict[str, Json]:
+    return {
+        "frames_added": _rows(frames.added.select("frame_id"), drives, limit),
+        "frames_removed": _rows(frames.removed.select("frame_id"), drives, limit),
+        "frames_changed": _changed_rows(frames.changed, ("frame_id",), _FRAME_PARTS, drives, limit),
+        "boxes_added": _rows(boxes.added.select(_OF_A_BOX), drives, limit),
+        "boxes_removed": _rows(boxes.removed.select(_OF_A_BOX), drives, limit),
+        "boxes_changed": _changed_rows(boxes.changed, ("frame_id", "box_id"), _BOX_PARTS, drives, limit),
+    }
+
+
+_OF_A_BOX = ("frame_id", "box_id", "class_name", "x1", "y1", "x2", "y2")
+_BOX_PARTS = tuple(name for name in columns.BOXES.names if name not in columns.KEYS["boxes"])
+
+
+def _rows(table: pl.DataFrame, drives: pl.DataFrame, limit: int) -> list[Json]:
+    shown = table.sort(table.columns[:2]).head(limit)
+    return list(shown.join(drives, on="frame_id", how="left", maintain_order="left").to_dicts())
+
+
+def _changed_rows(
+    changed: pl.DataFrame, keys: Sequence[str], parts: Sequence[str], drives: pl.DataFrame, limit: int
+) -> list[Json]:
+    """Return examples with both values of every part that differs."""
+    shown = changed.sort(keys).head(limit).join(drives, on="frame_id", how="left", maintain_order="left")
+    told: list[Json] = []
+    for row in shown.to_dicts():
+        differing = [part for part in parts if row[part] != row[f"{part}_b"]]
+        before = {part: _plain(row[part]) for part in differing}
+        after = {part: _plain(row[f"{part}_b"]) for part in differing}
+        told.append({**{key: row[key] for key in (*keys, "name", "drive")}, "before": before, "after": after})
+    return told
+
+
+def _plain(value: Json) -> Json:
+    return value.replace(_SEPARATOR, ", ") if isinstance(value, str) else value
