@@ -22,6 +22,7 @@ from ingestion.account import describe_empty, file_counts, frame_counts, quarant
 from ingestion.batch_files import BatchFiles, Refusal, open_files
 from ingestion.look import Looked, look_at_members, look_at_objects
 from ingestion.metadata import Metadata
+from ingestion.open_container import rules_of
 from ingestion.read_labels import read_batch_labels, read_batch_metadata
 from ingestion.sort_files import SortedFiles, sort_files
 from ingestion.take_boxes import TakenBoxes, take_boxes
@@ -130,7 +131,7 @@ def import_batch(request: BatchRequest, progress: Progress = silent) -> Imported
 def _read(request: BatchRequest) -> _Read:
     if request.taxonomy is not None:
         check_annotated(request.section, request.taxonomy)
-    files = open_files(request.objects)
+    files = open_files(request.objects, rules_of(request.section))
     read = read_batch_labels(files, request.section)
     metadata, place = read_batch_metadata(files, request.section)
     counts = box_counts(read.labels)

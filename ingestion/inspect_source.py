@@ -11,6 +11,7 @@ from driveflow.flow.sections import BatchSection
 from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.label_set import LabelProblem, LabelSet, names_ignore_region
 from ingestion.batch_files import BatchFiles, open_files
+from ingestion.open_container import rules_of
 from ingestion.read_labels import BatchLabels, read_batch_labels, read_batch_metadata
 from ingestion.sort_files import sort_files
 from ingestion.source import list_source
@@ -42,7 +43,7 @@ def inspect_source(uri: str, section: BatchSection) -> Inspection:
     """
     source = list_source(uri)
     annotated = section if section.annotations or not source.annotations else _reading(section, source.annotations)
-    files = open_files(source.objects)
+    files = open_files(source.objects, rules_of(annotated))
     read = read_batch_labels(files, annotated)
     metadata, place = read_batch_metadata(files, annotated)
     classes = dict(sorted(box_counts(read.labels).items()))

@@ -13,6 +13,7 @@ from driveflow.errors import BrokenDataError
 from driveflow.images.probe import Probe, open_picture, orientation, probe
 from driveflow.images.quiet import quiet
 from ingestion.batch_files import BatchFile, Refusal, read_file
+from ingestion.containers import Container
 from ingestion.open_container import ContainerRules, open_container
 
 _AHEAD_PER_THREAD = 4  # pictures that may wait in memory for their turn
@@ -45,8 +46,20 @@ def _members(files: Sequence[BatchFile]) -> Iterator[tuple[BatchFile, bytes | Br
         by_number = {file.member: file for file in group}
         container = open_container(next(iter(by_number.values())).entry, ContainerRules(animations=True))
         if container is not None:
-            for number, data in container.read({number for number in by_number if number is not None}):
-                yield by_number[number], data
+            yield from _read(container, by_number)
+
+
+def _read(
+    container: Container, by_number: dict[int | None, BatchFile]
+) -> Iterator[tuple[BatchFile, bytes | BrokenDataError]]:
+    """Yield each member with its bytes; where reading ends early, those that are left come with the reason."""
+    error = BrokenDataError("vanished", "it was there when the container was listed")
+    try:
+        for number, data in container.read({number for number in by_number if number is not None}):
+            yield by_number.pop(number), data
+    except BrokenDataError as broken:
+        error = broken
+    yield from ((file, error) for file in by_number.values())
 
 
 def _in_order(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Iterator[_Result]:

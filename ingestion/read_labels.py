@@ -1,6 +1,8 @@
 """Read what the files of a batch say of its pictures: labels of one format, and metadata."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
 
 from driveflow.errors import NotFoundError
 from driveflow.flow.sections import BatchSection
@@ -11,6 +13,7 @@ from ingestion.batch_files import BatchFiles
 from ingestion.metadata import Metadata, read_metadata
 
 _METADATA = "metadata.csv"
+_RECORDING = "recording"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,25 @@ def read_batch_labels(files: BatchFiles, section: BatchSection) -> BatchLabels:
             f"Batch {section.name!r} states format {kind}, but holds no {kind} labels; "
             "format: folder would import it without labels."
         )
-    return BatchLabels(labels, kind, tuple(found[1:]))
+    others = tuple(name for name in found[1:] if name != _RECORDING)
+    return BatchLabels(labels if kind == _RECORDING else _with_times(labels, files), kind, others)
+
+
+def _with_times(labels: LabelSet, files: BatchFiles) -> LabelSet:
+    """Return `labels` with what recordings among `files` say of time, place and drive; boxes are of one format only."""
+    recorded = FORMATS[_RECORDING].read(files, "")
+    if not recorded.files:
+        return labels
+    silent = pa.nulls(recorded.images.num_rows, recorded.images.schema.field("class_list").type)
+    column = recorded.images.column_names.index("class_list")
+    unread = (f"{recorded.boxes.num_rows} boxes in recordings were not read.",) if recorded.boxes.num_rows else ()
+    return replace(
+        labels,
+        images=pa.concat_tables([labels.images, recorded.images.set_column(column, "class_list", silent)]),
+        problems=(*labels.problems, *(replace(problem, boxes=0) for problem in recorded.problems)),
+        files=labels.files | recorded.files,
+        notes=(*labels.notes, *recorded.notes, *unread),
+    )
 
 
 def read_batch_metadata(files: BatchFiles, section: BatchSection) -> tuple[Metadata, str]:

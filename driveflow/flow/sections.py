@@ -47,6 +47,31 @@ class BatchSection:
     split: Literal["", "train", "val", "holdout"] = ""  # puts every frame of the batch in this split
     annotated_classes: tuple[str, ...] = ()  # classes somebody looked for; empty: all that the label format lists
     attributes: dict[str, str] = field(default_factory=dict)  # frame attributes of every frame, e.g. weather: rain
+    every_s: Annotated[float, Field(ge=0)] = 0.0  # frames of videos at least so many seconds apart; 0: all
+    as_of: Annotated[str, Field(pattern=r"^(\d{4}-\d{2}-\d{2})?$")] = ""  # the day of its labels, for `newest`
+
+
+MergeRule = Literal["union", "consensus", "prefer", "newest", "left", "review"]
+Quorum = Annotated[int | float, Field(gt=0)]  # a whole number counts heads, a fraction up to 1.0 is a share of them
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassMergeSection:
+    """How the boxes of one class are merged."""
+
+    __pydantic_config__ = _STRICT
+    rule: MergeRule
+    quorum: Quorum = 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplingSection:
+    """Which share of some frames is taken."""
+
+    __pydantic_config__ = _STRICT
+    keep: Share
+    batch: str = ""  # empty: every batch
+    where: str = ""  # an expression over frames; empty: all of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,9 +79,18 @@ class MergeSection:
     """How batches that share frames become one snapshot."""
 
     __pydantic_config__ = _STRICT
-    rule: Literal["union", "prefer"] = "union"  # prefer: the first batch in `trust` that annotated a class wins it
-    trust: tuple[str, ...] = ()  # batch names, most trusted first; batches not named follow in flow order
+    rule: MergeRule = "union"
+    trust: tuple[str, ...] = ()  # of prefer: batch names, most trusted first; batches not named follow in flow order
     same_box_min_iou: Share = 0.9  # two boxes of one class at least this alike are one box
+    consensus_min_iou: Share = 0.5  # the same under consensus
+    quorum: Quorum = 2  # of consensus: how many of those who looked must have drawn a box
+    per_class: dict[str, ClassMergeSection] = field(default_factory=dict)
+    where: str = ""  # an expression over frames: the others of any batch are left out
+    batch_where: dict[str, str] = field(default_factory=dict)  # batch -> the same for its frames
+    boxes_where: str = ""  # an expression over boxes
+    sampling: tuple[SamplingSection, ...] = ()
+    quotas: dict[str, Positive] = field(default_factory=dict)  # batch -> most frames that are taken of it
+    seed: int = 0  # of sampling and quotas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
