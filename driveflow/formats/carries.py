@@ -16,6 +16,16 @@ def anything(value: Json) -> bool:  # noqa: ARG001 the face of all
     return True
 
 
+def nothing(value: Json) -> bool:  # noqa: ARG001 the face of all
+    """Say that no value fits."""
+    return False
+
+
+def any_named(name: str, value: Json) -> bool:
+    """Tell whether an attribute of a frame has a name and says anything."""
+    return bool(name) and something(value)
+
+
 def something(value: Json) -> bool:
     """Tell whether `value` says anything: formats have no place for null and empty text."""
     return value is not None and value != ""
@@ -81,7 +91,7 @@ class Carries:
     attributes: Mapping[str, Fits] = field(default_factory=dict)
     other_attributes: Fits | None = None  # for keys that `attributes` does not name
     keys: Callable[[str], bool] = bool  # names of attributes that the format can spell
-    frame_attributes: Fits | None = None  # without a place for them, text goes to metadata.csv
+    frame_attributes: Callable[[str, Json], bool] | None = None  # no place for them: text goes to metadata.csv
     annotator: bool = False
     beyond_edge: bool = True
     spelled: Callable[[str], str] = plain_name

@@ -121,7 +121,7 @@ def _of_frames(export: Export, carries: Carries) -> Iterator[str]:
     judge, beside = carries.frame_attributes, bool(export.sources.num_rows)
 
     def fits(name: str, value: Json) -> bool:
-        return judge(value) if judge else beside and has_cell(name, value)
+        return judge(name, value) if judge else beside and has_cell(name, value)
 
     yield from _unfit(export.frames["attributes"], fits, f"{carries.title} has no place for", "frames")
 

@@ -235,7 +235,8 @@ class _Document:
         several = sum(other.uid == box.uid for other in boxes) > 1
         attributes = {**box.said, **drawn.attributes}
         attributes |= {"part": drawn.name} if several and drawn.name else {}
-        attributes |= {"track_id": box.uid} if self.frames else {}
+        if self.frames:
+            attributes.setdefault("track_id", box.uid)  # what the shape says of its own track goes before
         return {
             "own_id": drawn.own_id or (f"{box.uid}/{drawn.name}" if several else box.uid),
             "class_name": box.class_name,

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Final
 
 from driveflow.canonical import Json
-from driveflow.formats.carries import Carries, anything, plain_name, spellings
+from driveflow.formats.carries import Carries, any_named, anything, plain_name, spellings
 from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, write_pictures
 from driveflow.formats.frame_walk import Box, Frame, FrameWalk
 from driveflow.formats.losses import left_out
 from driveflow.formats.whole_file import json_list, json_text, whole_file
 
 COCO: Final = Carries(
-    title="COCO", ignore="yes", scores=True, partly=True, frame_attributes=anything, other_attributes=anything,
+    title="COCO", ignore="yes", scores=True, partly=True, frame_attributes=any_named, other_attributes=anything,
     spelled=plain_name,
 )  # fmt: skip
 

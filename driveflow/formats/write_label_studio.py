@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from driveflow.canonical import Json
-from driveflow.formats.carries import Carries, something, spellings
+from driveflow.formats.carries import Carries, any_named, something, spellings
 from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, picture_path, write_pictures
 from driveflow.formats.frame_walk import Box, Frame
 from driveflow.formats.label_set import IGNORE_REGION
@@ -18,7 +18,7 @@ _HOME: Final = "images/{split}"
 _SERVED: Final = "/data/local-files/?d="  # where Label Studio serves files of its own disk, seen from the export
 
 LABEL_STUDIO: Final = Carries(
-    title="Label Studio", ignore="every class", scores=True, frame_attributes=something, other_attributes=something,
+    title="Label Studio", ignore="every class", scores=True, frame_attributes=any_named, other_attributes=something,
     annotator=True, spelled=xml_name,
 )  # fmt: skip
 

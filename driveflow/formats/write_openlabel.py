@@ -1,19 +1,22 @@
 """Write frames and boxes as ASAM OpenLABEL 1.0, a file for each split."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeAlias
 
 from driveflow.canonical import Json
-from driveflow.formats.carries import Carries, number, plain_name, spellings, text, yes_or_no
+from driveflow.formats.carries import Carries, nothing, number, plain_name, spellings, text, yes_or_no
 from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, picture_path, write_pictures
 from driveflow.formats.frame_walk import Box, Frame, FrameWalk
-from driveflow.formats.label_set import IGNORE_REGION
 from driveflow.formats.losses import left_out
 from driveflow.formats.whole_file import json_members, json_text, whole_file
 
 _HOME: Final = "images/{split}"
 _CAMERA: Final = "camera"
+_ONTOLOGY: Final = "urn:driveflow:classes"
+_RESERVED: Final = ("score", "confidence", "stream")  # what readers take for something else
+_TAKEN: Final = frozenset(["uri", "file", "file_name", "filename", "image", "image_name", "path", "streams",
+                           "transforms", "timestamp", "odometry"])  # fmt: skip
 Spans: TypeAlias = list[tuple[int, int]]
 
 
@@ -21,100 +24,122 @@ def _value(value: Json) -> bool:
     return yes_or_no(value) or number(value) or text(value)
 
 
+def _of_frame(name: str, value: Json) -> bool:
+    return _value(value) and name not in _TAKEN and bool(name)
+
+
+def _type(class_name: str) -> str:
+    """Return a class name without the sign that stands between an ontology and its classes."""
+    return plain_name(class_name.replace("#", "_"))
+
+
 OPENLABEL: Final = Carries(
-    title="OpenLABEL", ignore="every class", scores=False, other_attributes=_value, spelled=plain_name
-)
+    title="OpenLABEL", ignore="yes", scores=True, attributes=dict.fromkeys(_RESERVED, nothing), other_attributes=_value,
+    keys=text, frame_attributes=_of_frame, spelled=_type,
+)  # fmt: skip
 
 
 def write_openlabel(export: Export, folder: Path) -> Written:
     """Write images/<split>/ and openlabel_<split>.json, and say what OpenLABEL cannot carry.
 
-    An object is one box, or all boxes of a drive and class that share a track_id. A labeled frame without boxes has no
-    objects in it, an unlabeled frame is not listed.
+    An object is one box, or all boxes of a drive and class that share a track_id. A labeled frame without boxes has
+    an empty list of objects, an unlabeled frame has only properties. Boxes with a score are no truth: they go to
+    predictions_<split>.json.
     """
     walk = export.walk()
     write_pictures(export, walk, folder, _HOME)
     names = spellings(export.classes, OPENLABEL.spelled)
     written = 0
     for split in walk.splits():
-        scene = _Scene(walk, split, names)
-        with whole_file(folder / f"openlabel_{SPLIT_FOLDERS[split]}.json") as stream:
-            stream.write('{"openlabel": {\n"metadata": {"schema_version": "1.0.0"},\n')
-            stream.write(f'"coordinate_systems": {json_text({_CAMERA: {"type": "sensor_cs", "parent": ""}})},\n')
-            stream.write(f'"streams": {json_text({_CAMERA: {"type": "camera"}})},\n"frames": ')
-            stream.writelines(json_members(scene.frames()))
-            stream.write(',\n"objects": ')
-            stream.writelines(json_members(scene.objects()))
-            stream.write(f',\n"frame_intervals": {json_text(intervals(scene.spans))}\n}}}}\n')
-        written += scene.written
+        scenes = {"openlabel": _Scene(walk, split, names, scored=False)}
+        if any(frame.predictions for frame in walk.frames(split)):
+            scenes["predictions"] = _Scene(walk, split, names, scored=True)
+        for kind, scene in scenes.items():
+            with whole_file(folder / f"{kind}_{SPLIT_FOLDERS[split]}.json") as stream:
+                stream.writelines(_document(scene, names))
+            written += scene.written
     return Written(export.frames.num_rows, written, left_out(export, OPENLABEL))
 
 
-class _Scene:
-    """The labeled frames of one file and their objects; one writer owns it."""
+def _document(scene: "_Scene", names: Mapping[str, str]) -> Iterator[str]:
+    ontology: Json = {"uri": _ONTOLOGY, "boundary_mode": "include", "boundary_list": list(names.values())}
+    yield '{"openlabel": {\n"metadata": {"schema_version": "1.0.0"},\n'
+    yield f'"ontologies": {json_text({"1": ontology})},\n'
+    yield f'"coordinate_systems": {json_text({_CAMERA: {"type": "sensor_cs", "parent": ""}})},\n'
+    yield f'"streams": {json_text({_CAMERA: {"type": "camera"}})},\n"frames": '
+    yield from json_members(scene.frames())
+    yield ',\n"objects": '
+    yield from json_members(scene.objects())
+    yield f',\n"frame_intervals": {json_text(intervals(scene.spans))}\n}}}}\n'
 
-    def __init__(self, walk: FrameWalk, split: str, names: Mapping[str, str]) -> None:
+
+class _Scene:
+    """The frames of one file and their objects; one writer owns it."""
+
+    def __init__(self, walk: FrameWalk, split: str, names: Mapping[str, str], *, scored: bool) -> None:
         self.written = 0
         self.spans: Spans = []
         self._walk = walk
         self._split = split
         self._names = names
+        self._scored = scored
         self._tracked: dict[int, Spans] = {}  # object -> where it is seen, of those that are tracks
 
     def frames(self) -> Iterator[tuple[str, Json]]:
         """Yield the frames by number."""
-        numbers = _Numbers(self._names)
-        for frame in self._labeled():
+        numbers = _Numbers()
+        for frame, boxes in self._frames():
             _extend(self.spans, frame.number)
             objects: dict[str, Json] = {}
-            for number_, box in numbers.of(frame):
-                if numbers.is_track(box):
+            for number_, box in numbers.of(frame, boxes):
+                if is_track(box):
                     _extend(self._tracked.setdefault(number_, []), frame.number)
                 objects[str(number_)] = {"object_data": {"bbox": [_shape(box)]}}
             self.written += len(objects)
-            stream: Json = {_CAMERA: {"uri": picture_path(frame, _HOME)}}
-            yield str(frame.number), {"frame_properties": {"streams": stream}, "objects": objects}
+            properties: dict[str, Json] = {"streams": {_CAMERA: {"uri": picture_path(frame, _HOME)}}}
+            properties |= {key: value for key, value in frame.attributes.items() if _of_frame(key, value)}
+            speaks = frame.is_labeled or self._scored
+            yield str(frame.number), {"frame_properties": properties, **({"objects": objects} if speaks else {})}
 
     def objects(self) -> Iterator[tuple[str, Json]]:
         """Yield every object once, by number; call it after `frames`."""
-        numbers, told = _Numbers(self._names), 0
-        for frame in self._labeled():
-            for number_, box in numbers.of(frame):
+        numbers, told = _Numbers(), 0
+        for frame, boxes in self._frames():
+            for number_, box in numbers.of(frame, boxes):
                 if number_ > told:
                     told = number_
+                    name = self._names[box.class_name]
                     spans = self._tracked.get(number_, [(frame.number, frame.number)])
-                    name = numbers.name(box)
                     known: dict[str, Json] = {"name": f"{name} {number_}", "type": name}
-                    yield str(number_), {**known, "frame_intervals": intervals(spans)}
+                    yield str(number_), {**known, "ontology_uid": "1", "frame_intervals": intervals(spans)}
 
-    def _labeled(self) -> Iterator[Frame]:
-        return (frame for frame in self._walk.frames(self._split) if frame.is_labeled)
+    def _frames(self) -> Iterator[tuple[Frame, tuple[Box, ...]]]:
+        for frame in self._walk.frames(self._split):
+            boxes = frame.predictions if self._scored else frame.truth
+            if boxes or not self._scored:
+                yield frame, boxes
+
+
+def is_track(box: Box) -> bool:
+    """Tell whether a box shows an object that other frames may show."""
+    return OPENLABEL.fits("track_id", box.attributes.get("track_id"))
 
 
 class _Numbers:
     """Numbers the objects from 1 in the order they are seen, the same in every pass through the frames."""
 
-    def __init__(self, names: Mapping[str, str]) -> None:
-        self._names = names
+    def __init__(self) -> None:
         self._last = 0
         self._tracks: dict[tuple[str, str, str], tuple[int, int]] = {}  # -> its object, the last frame it was seen in
 
-    def name(self, box: Box) -> str:
-        """Return the type of the object that a box shows."""
-        return IGNORE_REGION if box.ignore else self._names[box.class_name]
-
-    def is_track(self, box: Box) -> bool:
-        """Tell whether a box shows an object that other frames may show."""
-        return not box.ignore and OPENLABEL.fits("track_id", box.attributes.get("track_id"))
-
-    def of(self, frame: Frame) -> Iterator[tuple[int, Box]]:
+    def of(self, frame: Frame, boxes: Iterable[Box]) -> Iterator[tuple[int, Box]]:
         """Yield the boxes of the next frame with the numbers of their objects."""
-        for box in (*frame.plain, *frame.ignore_regions):
-            if not self.is_track(box):
+        for box in boxes:
+            if not is_track(box):
                 self._last += 1
                 yield self._last, box
                 continue
-            track = (frame.place.drive, self.name(box), str(box.attributes["track_id"]))
+            track = (frame.place.drive, box.class_name, str(box.attributes["track_id"]))
             number_, seen = self._tracks.get(track, (0, frame.number))
             if seen == frame.number:  # a new track, or one that is twice in one frame
                 self._last += 1
@@ -138,14 +163,16 @@ def _extend(spans: Spans, number_: int) -> None:
 
 def _shape(box: Box) -> Json:
     width, height = box.x2 - box.x1, box.y2 - box.y1
-    shape: dict[str, Json] = {
-        "name": box.box_id,
-        "val": [box.x1 + width / 2, box.y1 + height / 2, width, height],
-        "coordinate_system": _CAMERA,
-    }
-    said = {} if box.ignore else OPENLABEL.fitting(box.attributes)
     kinds: dict[str, list[Json]] = {}
-    for key, value in sorted(said.items()):
+    more: dict[str, Json] = {"ignore": True} if box.ignore else {}
+    more |= {} if box.score is None else {"score": box.score}
+    for key, value in sorted({**OPENLABEL.fitting(box.attributes), **more}.items()):
         kind = "boolean" if isinstance(value, bool) else "num" if number(value) else "text"
         kinds.setdefault(kind, []).append({"name": key, "val": value})
-    return {**shape, "attributes": kinds} if kinds else shape
+    return {
+        "name": "shape",
+        "uid": box.box_id,
+        "val": [box.x1 + width / 2, box.y1 + height / 2, width, height],
+        "coordinate_system": _CAMERA,
+        **({"attributes": kinds} if kinds else {}),
+    }

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from driveflow.canonical import Json
-from driveflow.formats.carries import Carries, plain_name, something, spellings
+from driveflow.formats.carries import Carries, any_named, plain_name, something, spellings
 from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, picture_path, write_pictures
 from driveflow.formats.frame_walk import Box, Frame, FrameWalk
 from driveflow.formats.losses import left_out
@@ -16,8 +16,8 @@ _FLAGS: Final = ("crowd", "ignored", "ignore")  # what readers take for an ignor
 _SPELLINGS: Final = {"time_of_day": "timeofday"}
 
 
-def _said(value: Json) -> bool:
-    return something(value) and value != "undefined"
+def _said(name: str, value: Json) -> bool:
+    return any_named(name, value) and value != "undefined"
 
 
 SCALABEL: Final = Carries(
