@@ -157,7 +157,7 @@ def _entries(store: str, folder: str, above: str = "") -> Iterable[TagEntry]:
         found = [f"{above}{item.path}" for item in list_objects(folder)]
     except NotFoundError:
         return
-    for path in sorted(found):
+    for path in sorted(found, key=lambda path: path.split("/")):
         parts = _ENTRY.fullmatch(path)
         if parts:
             said = json.loads(read_bytes(join(store, "tags", *path.split("/"))))

@@ -1,0 +1,482 @@
+"""`driveflow data`, called as a person does: import, inspect, merge, list, show, diff, tag and quarantine."""
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import call
+from tests.ingestion.batches import coco, picture, write
+
+BOX = (4.0, 5.0, 20.0, 10.0)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty folder to work in; the workspace is its .driveflow."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def may(here):
+    """A batch of three pictures, one of them unlabeled, and a file that is none."""
+    labels = coco([(1, "a.jpg"), (2, "b.jpg")], [(1, 1, 1, BOX), (2, 1, 2, (30, 5, 9, 9))])
+    return write(here / "may", {"labels.json": labels, "a.jpg": picture(1), "b.jpg": picture(2), "c.jpg": picture(3),
+                                "broken.jpg": picture(4)[:300]})  # fmt: skip
+
+
+@pytest.fixture
+def data(capsys):
+    """Call `driveflow data ... -o json`, which has to succeed, and return what it says."""
+
+    def run(*words):
+        code, out, err = call(capsys, "data", *map(str, words), "-o", "json")
+        assert code == 0, err
+        return json.loads(out)
+
+    return run
+
+
+@pytest.fixture
+def refused(capsys):
+    """Call `driveflow data ...`, which has to fail, and return its exit code and what it says."""
+
+    def run(*words):
+        code, out, err = call(capsys, "data", *map(str, words))
+        assert code, out
+        return code, err
+
+    return run
+
+
+def files_of(folder):
+    return {str(path): path.stat().st_mtime_ns for path in Path(folder).rglob("*") if path.is_file()}
+
+
+def test_an_import_says_what_came_in_and_the_counts_add_up(may, data):
+    report = data("import", may, "--as", "may")
+
+    assert report["tag"] == "may"
+    assert report["format"] == "coco"
+    assert (report["frames"], report["sources"], report["boxes"], report["ignored_boxes"]) == (3, 3, 2, 0)
+    assert report["classes"] == {"car": 1, "truck": 1}
+    assert report["frames_labeled"] == 2
+    assert report["drives"] == 3
+    assert report["files_in"] == 5 == sum(report[f"files_{way}"] for way in ("kept", "quarantined", "skipped"))
+    assert report["skipped"] == {"label": 1}
+    assert report["quarantined"]["reasons"] == {"truncated": 1}
+    (row,) = report["quarantined"]["rows"]
+    assert (row["path"], row["reason"], bool(row["detail"])) == ("broken.jpg", "truncated", True)
+    assert report["conflicts"]["total"] == 0
+    assert report["seconds"] > 0
+    assert 10 << 20 < report["peak_memory_bytes"] < 1 << 32
+
+
+def test_importing_a_batch_again_changes_no_row_writes_nothing_and_says_so(may, data, here):
+    first = data("import", may, "--as", "may")
+    before = files_of(here / ".driveflow")
+
+    again = data("import", may, "--as", "may")
+
+    assert files_of(here / ".driveflow") == before
+    assert again["snapshot"] == first["snapshot"]
+    assert (first["tag_moved"], first["reused"]) == (True, False)
+    assert (again["tag_moved"], again["reused"], again["tag_number"]) == (False, True, 1)
+    same = ("frames", "boxes", "classes", "quarantined", "files_in", "drives", "conflicts")
+    assert [again[name] for name in same] == [first[name] for name in same]
+
+
+def test_equal_files_that_were_written_anew_are_the_same_snapshot_and_no_move(may, data):
+    first = data("import", may, "--as", "may")
+    for path in may.iterdir():
+        os.utime(path, ns=(1, 1))
+
+    again = data("import", may, "--as", "may")
+
+    assert (again["reused"], again["tag_moved"]) == (False, False)
+    assert again["uri"] == first["uri"]
+
+
+def test_a_batch_that_grew_is_a_new_snapshot_and_the_tag_remembers_the_old(may, data):
+    first = data("import", may, "--as", "may")
+    write(may, {"d.jpg": picture(5)})
+
+    second = data("import", may, "--as", "may")
+
+    assert second["tag_number"] == 2
+    assert data("show", "may")["frames"] == 4
+    assert data("show", "may~1")["frames"] == data("show", "may@1")["frames"] == 3
+    assert data("show", "may@1")["snapshot"].startswith(first["uri"].partition("#")[0])
+
+
+def test_one_archive_is_imported_as_its_files(may, data, here):
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        for path in sorted(may.iterdir()):
+            archive.write(path, path.name)
+    write(here, {"may.zip": stream.getvalue()})
+
+    report = data("import", "may.zip", "--as", "zipped")
+
+    assert (report["frames"], report["boxes"], report["archives"]) == (3, 2, 1)
+
+
+def test_one_label_file_is_imported_with_the_folder_it_is_in(may, data):
+    other = coco([(1, "c.jpg")], [(1, 1, 1, BOX)], categories=((1, "bus"),))
+    write(may, {"other.json": other})
+
+    report = data("import", may / "other.json", "--as", "one")
+
+    assert report["classes"] == {"bus": 1}
+    assert report["frames"] == 3
+
+
+def test_the_workspace_in_the_folder_that_is_imported_is_no_data(here, data):
+    write(here, {"a.jpg": picture(1)})
+    first = data("import", ".", "--as", "all")
+
+    again = data("import", ".", "--as", "all")
+
+    assert again["files_in"] == first["files_in"] == 1
+    assert again["reused"]
+
+
+def test_a_stated_split_camera_and_drive_hold_for_every_frame(may, data):
+    data("import", may, "--as", "may", "--split", "holdout", "--camera", "front", "--drive", "d1")
+
+    shown = data("show", "may")
+    assert shown["splits"] == {"holdout": 3}
+    assert [row["name"] for row in shown["by_camera"]["largest"]] == ["front"]
+    assert [row["name"] for row in shown["by_drive"]["largest"]] == ["d1"]
+
+
+def test_a_map_of_classes_decides_what_becomes_of_each(may, data, here):
+    write(here, {"map.yaml": "classes: [vehicle]\naliases: {car: vehicle}\ndrop: [truck]\n"})
+
+    report = data("import", may, "--as", "may", "--map", "map.yaml")
+
+    assert report["classes"] == {"vehicle": 1}
+
+
+def test_classes_that_the_map_does_not_know_fail_with_all_counts_and_lines_to_paste(may, refused, data, here):
+    write(here, {"map.yaml": "classes: [cars]\n"})
+
+    code, said = refused("import", may, "--as", "may", "--map", "map.yaml")
+
+    assert code == 1
+    assert "'car' (1 boxes), 'truck' (1 boxes)" in said
+    block = said[said.index("aliases:") :]
+    assert block.splitlines() == ["aliases:", '  "car": cars  # 1 boxes', '  "truck": CLASS  # 1 boxes']
+    assert data("list") == {"tags": [], "untagged": []}
+    write(here, {"map.yaml": f"classes: [cars]\n{block.replace('CLASS', 'cars')}"})
+    assert data("import", may, "--as", "may", "--map", "map.yaml")["classes"] == {"cars": 2}
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("classes: [car]\nalias: {a: car}\n", 'map.yaml:2: alias: unknown key "alias", did you mean "aliases"?'),
+        ("classes: [car]\naliases: {a: cra}\n", 'map.yaml:2: aliases.a: no class is called "cra", did you mean "car"?'),
+        ("classes: [car]\ndrop: [car]\n", "map.yaml:2: drop[0]: "),
+    ],
+)
+def test_a_map_with_a_mistake_is_refused_by_its_line(may, refused, here, text, said):
+    write(here, {"map.yaml": text})
+
+    code, words = refused("import", may, "--as", "may", "--map", "map.yaml")
+
+    assert code == 2
+    assert said in words
+
+
+def test_labels_without_pictures_fail_and_say_what_they_listed(here, refused):
+    write(here / "labels", {"a.json": coco([(1, "a.jpg"), (2, "b.jpg")], [(1, 1, 1, BOX), (2, 2, 1, BOX)])})
+
+    code, said = refused("import", "labels", "--as", "labels")
+
+    assert code == 1
+    assert "1 label files, 2 boxes and 2 listed pictures; the pictures are missing" in said
+    assert "a.jpg" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("import", "nowhere", "--as", "x"), 3, "There is no file or folder"),
+        (("import", "may", "--as", "May!"), 2, "'may' would do"),
+        (("import", "may", "--as", "x", "--format", "cocos"), 2, "did you mean coco?"),
+        (("import", "may", "--as", "x", "--format", "yolo"), 3, "holds no yolo labels"),
+        (("import", "may", "--as", "x", "--annotations", "no.json"), 3, "is no file of the batch"),
+        (("import", "may", "--as", "x", "--map", "no.yaml"), 3, "There is no file 'no.yaml'"),
+        (("import", "may"), 2, "--as"),
+        (("import", "may", "--as", "x", "--split", "test"), 2, "holdout"),
+        (("inspect", "nowhere"), 3, "There is no file or folder"),
+        (("merge", "nothing", "--as", "x"), 3, "has a tag or an id"),
+        (("show", "nothing"), 3, "has a tag or an id"),
+        (("show", "nothing@3"), 3, "has a tag or an id"),
+        (("diff", "nothing", "nothing"), 3, "has a tag or an id"),
+        (("diff", "nothing"), 2, "Missing argument"),
+        (("tag", "x", "nothing"), 3, "has a tag or an id"),
+        (("tag", "x"), 2, "--delete"),
+        (("tag", "--delete", "x"), 3, "no such move"),
+        (("list", "x"), 3, "There is no tag 'x'"),
+        (("quarantine", "list", "x"), 3, "has a tag or an id"),
+        (("quarantine", "retry", "x"), 3, "has a tag or an id"),
+    ],
+)
+def test_exit_codes_tell_failures_apart(may, refused, words, code, said):
+    left, told = refused(*words)
+
+    assert (left, said in told) == (code, True), told
+
+
+def test_a_name_nearly_right_is_told(may, data, refused):
+    data("import", may, "--as", "may")
+
+    assert "the tag nearest to it is 'may'" in refused("show", "mai")[1]
+
+
+def test_inspecting_tells_what_would_be_read_and_imports_nothing(may, data, here):
+    found = data("inspect", may)
+
+    assert (found["format"], found["formats_found"]) == ("coco", ["coco"])
+    assert found["files_by_kind"] == {"picture": 4, "text": 1}
+    assert (found["pictures_listed"], found["pictures_found"], found["pictures_missing"]) == (2, 2, 0)
+    assert (found["boxes"], found["classes"]) == (2, {"car": 1, "truck": 1})
+    assert found["label_files"]["first"] == ["labels.json"]
+    assert not (here / ".driveflow").exists()
+
+
+def test_inspecting_counts_pictures_that_are_listed_and_missing(here, data):
+    write(here / "labels", {"a.json": coco([(1, "a.jpg"), (2, "b.jpg")], [(1, 1, 1, BOX)]), "b.jpg": picture(1)})
+
+    found = data("inspect", "labels")
+
+    assert (found["pictures_listed"], found["pictures_found"], found["pictures_missing"]) == (2, 1, 1)
+    assert found["problems"]["reasons"] == {"label_missing_picture": 1}
+
+
+def test_the_map_that_inspecting_writes_imports_the_source(here, data, refused):
+    names = ((1, "Car"), (2, "car"), (3, "DontCare"), (4, 'odd "name"'))
+    boxes = [(number, 1, category, BOX) for number, category in enumerate((1, 2, 2, 3, 4), start=1)]
+    write(here / "may", {"labels.json": coco([(1, "a.jpg")], boxes, names), "a.jpg": picture(1)})
+
+    data("inspect", "may", "--write-map", "map.yaml")
+
+    text = Path("map.yaml").read_text()
+    assert '"Car": "car"' in text
+    assert '  - "DontCare"' in text[text.index("ignore:") :]
+    report = data("import", "may", "--as", "may", "--map", "map.yaml")
+    assert set(report["classes"]) == {"car", 'odd "name"'}
+    assert refused("inspect", "may", "--write-map", "map.yaml")[0] == 2
+
+
+def test_a_source_without_classes_has_no_map(here, refused):
+    write(here / "plain", {"a.jpg": picture(1)})
+
+    assert refused("inspect", "plain", "--write-map", "map.yaml")[0] == 1
+
+
+@pytest.fixture
+def two(may, here, data):
+    """Tags `may` and `june`, whose batches share a picture, on which they disagree."""
+    labels = coco([(1, "a.jpg"), (2, "z.jpg")], [(1, 1, 1, (40, 30, 9, 9)), (2, 2, 1, BOX)], ((1, "car"), (2, "bus")))
+    write(here / "june", {"labels.json": labels, "a.jpg": picture(1), "z.jpg": picture(9)})
+    return data("import", may, "--as", "may"), data("import", "june", "--as", "june")
+
+
+def test_a_merge_of_tags_adds_up_and_names_its_conflicts(two, data):
+    report = data("merge", "may", "june", "--as", "both")
+
+    counts = report["counts"]
+    assert report["merged"] == ["may", "june"]
+    assert counts["frames_in"] == 5 == counts["frames"] + counts["frames_shared"] + counts["frames_leaked"]
+    assert counts["boxes_in"] == sum(counts[f"boxes{way}"] for way in ("", "_united", "_overruled", "_leaked"))
+    assert report["conflicts"]["total"] == sum(report["conflicts"]["kinds"].values()) > 0
+    example = report["conflicts"]["examples"][0]
+    assert {"left", "right", "rule", "winner", "see"} <= set(example)
+    assert set(report["classes"]) == {"car", "truck", "bus"}
+    assert sum(report["splits"].values()) == report["frames"]
+
+
+def test_merging_the_same_again_changes_nothing(two, data, here):
+    first = data("merge", "may", "june", "--as", "both")
+    before = files_of(here / ".driveflow")
+
+    again = data("merge", "may", "june", "--as", "both")
+
+    assert files_of(here / ".driveflow") == before
+    assert (again["snapshot"], again["tag_moved"]) == (first["snapshot"], False)
+
+
+def test_a_merge_leaves_its_parts_as_they_are(two, data):
+    data("merge", "may", "june", "--as", "both")
+
+    assert [data("show", name)["frames"] for name in ("may", "june")] == [3, 2]
+
+
+def test_rules_of_a_file_decide_a_merge(two, data, here):
+    write(here, {"rules.yaml": "merge: {rule: prefer, trust: [june]}\nholdout: {fraction: 0.95}\n"})
+
+    report = data("merge", "may", "june", "--as", "both", "--rules", "rules.yaml")
+
+    assert report["counts"]["boxes_overruled"] > 0
+    assert report["splits"].get("holdout", 0) > 0
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("merge: {trust: [juni]}\n", 'rules.yaml:1: merge.trust[0]: no batch is called "juni", did you mean "june"?'),
+        ("holdouts: {fraction: 1}\n", 'rules.yaml:1: holdouts: unknown key "holdouts", did you mean "holdout"?'),
+        ("merge:\n  rule: unio\n", "rules.yaml:2: merge.rule: must be "),
+    ],
+)
+def test_rules_with_a_mistake_are_refused_by_their_line(two, refused, here, text, said):
+    write(here, {"rules.yaml": text})
+
+    code, words = refused("merge", "may", "june", "--as", "both", "--rules", "rules.yaml")
+
+    assert (code, said in words) == (2, True), words
+
+
+def test_a_batch_imported_as_holdout_stays_holdout_in_a_merge(two, data):
+    data("import", "june", "--as", "june", "--split", "holdout", "--drive", "june-drive")
+
+    report = data("merge", "june", "may", "--as", "both")
+
+    assert report["splits"]["holdout"] >= 2
+
+
+def test_tags_move_and_go_and_are_listed(two, data, refused):
+    data("tag", "release", "may")
+    data("tag", "release", "june")
+    data("tag", "release", "release~1")
+
+    moves = data("list", "release")["moves"]
+    assert [move["number"] for move in moves] == [1, 2, 3]
+    assert moves[2]["snapshot"] == two[0]["snapshot"]
+    listed = {row["tag"]: row for row in data("list")["tags"]}
+    assert (listed["release"]["frames"], listed["june"]["boxes"]) == (3, 2)
+    data("tag", "--delete", "release")
+    assert refused("show", "release")[0] == 3
+    assert set(listed) - {row["tag"] for row in data("list")["tags"]} == {"release"}
+
+
+def test_snapshots_without_a_tag_are_listed_as_such(two, data):
+    data("tag", "--delete", "june")
+
+    assert [row["snapshot"] for row in data("list")["untagged"]] == [two[1]["snapshot"]]
+
+
+def test_a_tag_goes_before_a_folder_of_its_name(two, data):
+    assert Path("may").is_dir()
+
+    assert data("show", "may")["frames"] == 3
+
+
+def test_the_difference_of_two_snapshots_is_told_by_class_and_drive(may, data):
+    data("import", may, "--as", "may")
+    labels = coco([(1, "a.jpg"), (3, "c.jpg")], [(1, 1, 1, (5, 5, 20, 10)), (3, 3, 2, BOX)])
+    write(may, {"labels.json": labels, "d.jpg": picture(5)})
+    (may / "b.jpg").unlink()
+    data("import", may, "--as", "may")
+
+    found = data("diff", "may~1", "may")
+
+    assert found["frames"] == {"added": 1, "removed": 1, "changed": 1, "unchanged": 1}
+    assert found["boxes"] == {"added": 1, "removed": 1, "changed": 1, "unchanged": 0}
+    assert found["by_class"] == [
+        {"class_name": "car", "added": 0, "removed": 0, "changed": 1},
+        {"class_name": "truck", "added": 1, "removed": 1, "changed": 0},
+    ]
+    assert {row["drive"]: row["boxes_added"] for row in found["by_drive"]["largest"]}["may/c.jpg"] == 1
+    assert {row["class_name"]: row["looked_for_now"] for row in found["annotated"]} == {"car": 1, "truck": 1}
+    (changed,) = found["examples"]["boxes_changed"]
+    assert (changed["before"]["x1"], changed["after"]["x1"]) == (4.0, 5.0)
+
+
+def test_a_snapshot_does_not_differ_from_itself(two, data):
+    found = data("diff", "may", "may")
+
+    assert found["equal"]
+    assert found["by_class"] == []
+    assert found["frames"]["unchanged"] == 3
+
+
+def test_a_limit_bounds_the_examples_and_not_the_counts(two, data):
+    found = data("diff", "may", "june", "--limit", "1")
+
+    assert found["frames"]["removed"] == 2
+    assert len(found["examples"]["frames_removed"]) == 1
+
+
+def test_what_a_snapshot_holds_is_told_by_class_batch_and_drive(two, data):
+    shown = data("show", "may")
+
+    assert shown["boxes"] == {"car": 1, "truck": 1}
+    assert shown["classes"][0] == {
+        "class_name": "car", "boxes": 1, "ignored": 0, "frames_with": 1, "frames_annotated": 2,
+    }  # fmt: skip
+    assert shown["by_batch"]["largest"] == [{"name": "may", "frames": 3, "sources": 3, "boxes": 2}]
+    assert shown["by_drive"]["total"] == 3
+    assert shown["sizes"] == [{"width": 64, "height": 48, "frames": 3}]
+    assert shown["time"] == {"untimed": 3}
+
+
+def test_a_page_shows_the_frames_with_their_boxes(two, data, here):
+    data("show", "may", "--html", "may.html")
+
+    page = Path("may.html").read_text("utf-8")
+    assert page.count("data:image/jpeg;base64,") == 3
+    assert "2 boxes, train" in page
+    assert "may/a.jpg" in page
+
+
+def test_a_quarantine_is_listed_and_filtered_by_reason(may, data):
+    write(may, {"text.jpg": "not a picture"})
+    data("import", may, "--as", "may")
+
+    every, some = data("quarantine", "list", "may"), data("quarantine", "list", "may", "--reason", "truncated")
+
+    assert (every["total"], some["total"]) == (2, 1)
+    assert [row["path"] for row in some["rows"]] == ["broken.jpg"]
+
+
+def test_trying_a_quarantine_again_says_which_files_are_usable_now(may, data):
+    write(may, {"text.jpg": "not a picture"})
+    data("import", may, "--as", "may", "--camera", "rear", "--format", "coco")
+    write(may, {"broken.jpg": picture(4)})
+
+    report = data("quarantine", "retry", "may")
+
+    assert report["retried"]["usable"] == {"total": 1, "paths": ["broken.jpg"]}
+    assert (report["retried"]["still_quarantined"], report["retried"]["newly_quarantined"]) == (1, 0)
+    assert [row["name"] for row in data("show", "may")["by_camera"]["largest"]] == ["rear"]
+    assert data("show", "may@1")["frames"] == 3
+
+
+def test_only_an_import_can_be_tried_again(two, data, refused):
+    data("merge", "may", "june", "--as", "both")
+
+    code, said = refused("quarantine", "retry", "both")
+
+    assert (code, "is no import" in said) == (2, True)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("import", "may", "--as", "may"), ("inspect", "may"), ("merge", "may", "june", "--as", "both"), ("list",),
+     ("list", "may"), ("show", "may"), ("diff", "may", "june"), ("tag", "x", "may"), ("quarantine", "list", "may"),
+     ("quarantine", "retry", "may")],
+)  # fmt: skip
+def test_words_for_a_person_come_where_no_json_is_asked_for(two, capsys, words):
+    code, out, _ = call(capsys, "data", *words)
+
+    assert code == 0
+    assert out.strip()
+    assert not out.lstrip().startswith("{")
