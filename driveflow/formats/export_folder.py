@@ -1,0 +1,137 @@
+"""Export a snapshot into a folder, which is whole, or marked as begun, and refused where it would lose something."""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from driveflow.canonical import Json, canonical_json
+from driveflow.errors import NotFoundError, UsageError
+from driveflow.formats.export import Export, Written
+from driveflow.formats.losses import refuse_losses
+from driveflow.formats.whole_file import write_text
+from driveflow.formats.writers import WRITERS, LabelWriter
+from driveflow.progress import Progress, silent
+from driveflow.snapshots import Snapshot
+from driveflow.withdrawn import withdrawn_among
+
+MARKER: Final = "export.json"
+"""Written last: what the export is of, what it holds and what it leaves out."""
+
+_HALF: Final = "export-begun.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportRequest:
+    """What to export: a snapshot or one `split` of it, without the frames in `withdrawn`.
+
+    `lossy`: what the format cannot carry is left out and said, not refused. Without `pictures` only labels are written.
+    """
+
+    snapshot: Snapshot
+    label_format: str
+    split: str = ""
+    lossy: bool = False
+    pictures: bool = True
+    withdrawn: frozenset[str] = frozenset()
+
+    def wanted(self) -> dict[str, Json]:
+        """Return what tells this export from others."""
+        return {
+            "snapshot_id": self.snapshot.snapshot_id,
+            "format": self.label_format,
+            "split": self.split,
+            "lossy": self.lossy,
+            "pictures": self.pictures,
+        }
+
+
+def export_to(
+    request: ExportRequest, folder: Path, read: Callable[[str], bytes], progress: Progress = silent
+) -> dict[str, Json]:
+    """Write the export and return what its marker says; one that is there already is left as it is.
+
+    An export that was stopped goes on where it was; what is not refused comes back as it was when it is imported.
+
+    Raises:
+        UsageError: the format is unknown, or the folder holds something else.
+        InvalidInputError: the format cannot carry all of it, and `lossy` was not asked for.
+        NotFoundError: the split has no frames.
+    """
+    writer = _writer(request.label_format)
+    done = _look_into(folder, request.wanted())
+    if done:
+        return done
+    export = _export(request, read, progress, writer)
+    if not request.lossy:
+        refuse_losses(export, writer.carries)
+    folder.mkdir(parents=True, exist_ok=True)
+    write_text(folder / _HALF, canonical_json(request.wanted()))
+    written = writer.write(export, folder)
+    told = _told(request, export, written)
+    write_text(folder / MARKER, canonical_json(told) + "\n")
+    (folder / _HALF).unlink()
+    return _read(folder / MARKER)
+
+
+def _writer(name: str) -> LabelWriter:
+    if name not in WRITERS:
+        raise UsageError(f"Format {name!r} is not written; {', '.join(WRITERS)} are.")
+    return WRITERS[name]
+
+
+def _look_into(folder: Path, wanted: Mapping[str, Json]) -> dict[str, Json]:
+    """Return the marker of a whole export of this; refuse a folder that holds anything but one that was begun."""
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{folder} is a file, no folder.")
+    if not folder.exists() or not any(folder.iterdir()):
+        return {}
+    done, begun = _read(folder / MARKER), _read(folder / _HALF)
+    if done.items() >= wanted.items() and not begun:
+        return done
+    if begun == wanted:
+        return {}
+    what = "holds another export" if done or begun else "is not empty"
+    raise UsageError(f"{folder} {what}; name a new or empty folder.")
+
+
+def _read(path: Path) -> dict[str, Json]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return dict(found) if isinstance(found, dict) else {}
+
+
+def _export(request: ExportRequest, read: Callable[[str], bytes], progress: Progress, writer: LabelWriter) -> Export:
+    snapshot = request.snapshot
+    frames, boxes, sources = snapshot.frames(), snapshot.boxes(), snapshot.sources()
+    if request.split:
+        frames = frames.filter(pc.equal(frames["split"], request.split))
+    gone = withdrawn_among(frames["frame_id"], request.withdrawn)
+    if gone:
+        frames = frames.filter(pc.invert(pc.is_in(frames["frame_id"], value_set=pa.array(gone, pa.string()))))
+    if request.split or gone:
+        ids = frames["frame_id"].combine_chunks()
+        boxes, sources = (table.filter(pc.is_in(table["frame_id"], value_set=ids)) for table in (boxes, sources))
+    if not frames.num_rows:
+        which = f" in split {request.split}" if request.split else ""
+        raise NotFoundError(f"Snapshot {snapshot.snapshot_id[:16]} has no frames{which} to export.")
+    export = Export(frames, boxes, snapshot.classes, read if request.pictures else None, sources, progress)
+    return export if writer.carries.partly else export.narrowed()
+
+
+def _told(request: ExportRequest, export: Export, written: Written) -> dict[str, Json]:
+    left_out = list(written.left_out)
+    unknown = [name for name in request.snapshot.classes if name not in export.classes]
+    if unknown:
+        left_out.append(f"Nobody looked for {', '.join(map(repr, unknown))}: not in the list of classes.")
+    gone = len(withdrawn_among(request.snapshot.frames()["frame_id"], request.withdrawn))
+    if gone:
+        left_out.append(f"{gone} frames of the snapshot are withdrawn.")
+    counts = {"frames": written.frames, "boxes": written.boxes}
+    return {**request.wanted(), **counts, "left_out": left_out}
