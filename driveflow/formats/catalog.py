@@ -10,6 +10,7 @@ from driveflow.formats.cvat import cvat_files, read_cvat
 from driveflow.formats.kitti import kitti_files, read_kitti
 from driveflow.formats.label_set import LabelFiles, LabelSet, no_labels
 from driveflow.formats.labelme import labelme_files, read_labelme
+from driveflow.formats.mot import mot_files, read_mot
 from driveflow.formats.nuscenes import nuscenes_files, read_nuscenes
 from driveflow.formats.openlabel import openlabel_files, read_openlabel
 from driveflow.formats.recording import read_recording, recording_files
@@ -48,6 +49,7 @@ FORMATS: Final[Mapping[str, LabelFormat]] = {
     "cvat": LabelFormat(read_cvat, cvat_files),
     "labelme": LabelFormat(read_labelme, labelme_files),
     "voc": LabelFormat(read_voc, voc_files),
+    "mot": LabelFormat(read_mot, mot_files),
     "kitti": LabelFormat(read_kitti, kitti_files),
     "recording": LabelFormat(read_recording, recording_files),
     # bare text files beside pictures are the weakest sign of all, so they are looked for last: see detect.py

@@ -18,7 +18,7 @@ from driveflow.formats.cvat_shapes import (
     read_shape,
 )
 from driveflow.formats.cvat_tracks import Track, TrackShape, lost_in, shapes_in
-from driveflow.formats.frame_order import by_number, pictures_of_video
+from driveflow.formats.frame_order import VideoLabels, by_number, pictures_of_video
 from driveflow.formats.label_set import (
     ImageLabels,
     LabelFiles,
@@ -50,11 +50,13 @@ def read_cvat(files: LabelFiles, annotations: str = "") -> LabelSet:
     classes looked for are the labels of the task that can be boxes.
     """
     builder, finder = LabelSetBuilder(), PictureFinder(files.paths)
+    homes = {path: folder_of(path) for path in cvat_files(Sniffer(files))}
     for path in cvat_files(Sniffer(within(files, annotations))) or (
         [annotations] if annotations in files.paths else []
     ):
         builder.files.add(path)
-        _CvatFile(path, builder, finder).read(files.read(path))
+        others = frozenset(home for other, home in homes.items() if other != path)
+        _CvatFile(path, builder, finder, others).read(files.read(path))
     return builder.build()
 
 
@@ -65,6 +67,7 @@ class _CvatFile:
     path: str
     builder: LabelSetBuilder
     finder: PictureFinder
+    other_homes: frozenset[str]  # folders of the other files
     meta: CvatMeta = field(default_factory=CvatMeta)
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
     rows: list[dict[str, object]] = field(default_factory=list)
@@ -180,7 +183,7 @@ class _CvatFile:
             return {}
         stop = last if meta.stop is None else max(meta.stop, last)
         numbers = range(meta.start, stop + 1, meta.step)
-        pictures = pictures_of_video(self.finder, self.path, meta.video, len(numbers))
+        pictures = pictures_of_video(self.finder, VideoLabels(self.path, meta.video, len(numbers), self.other_homes))
         named = by_number(pictures, _FRAME_NAME)
         if named:
             return {number: path for number, path in named.items() if number in numbers}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from driveflow.formats.path_index import folder_of
@@ -30,18 +31,32 @@ def by_number(pictures: Sequence[str], name: re.Pattern[str]) -> Mapping[int, st
     return {int(match[1]): path for match, path in found if match}
 
 
-def pictures_of_video(finder: PictureFinder, label_file: str, video: str = "", count: int = 0) -> Sequence[str]:
-    """Return the pictures of the video that `label_file` speaks of, in order; none where that may be several.
+@dataclass(frozen=True, slots=True)
+class VideoLabels:
+    """What a label file says of its video, and where the label files of other videos lie."""
 
-    They are in one folder: in the container called `video`, else beside the label file, else in the nearest folder
-    above it that has pictures below it. Of several there, the one with `count` pictures is meant.
+    file: str
+    video: str = ""  # the name of the video's file
+    count: int = 0  # of frames
+    other_homes: frozenset[str] = frozenset()
+
+
+def pictures_of_video(finder: PictureFinder, labels: VideoLabels) -> Sequence[str]:
+    """Return the pictures of the video that `labels` speak of, in order; none where that may be several.
+
+    They are in one folder: in the container called as the video, else beside the label file, else in the nearest folder
+    above it that has pictures below it, those beside other label files left out. Of several there, the one with as many
+    pictures as frames is meant.
     """
     folders = {folder_of(picture) for picture in finder.pictures}
-    name = video.replace("\\", "/").rpartition("/")[2]
+    name = labels.video.replace("\\", "/").rpartition("/")[2]
     named = [folder for folder in folders if name and f"/{name}!/" in f"/{folder}/"]
-    beside = [folder for folder in homes(label_file) if folder in folders][:1]
-    for candidates in (named, beside, _below_the_nearest(folders, folder_of(label_file))):
-        fitting = [folder for folder in candidates if len(finder.under(folder)) == count]
+    beside = [folder for folder in homes(labels.file) if folder in folders][:1]
+    own = folder_of(labels.file)
+    others = [home for home in labels.other_homes if home and not _is_below(own, home)]
+    free = {folder for folder in folders if not any(_is_below(folder, home) for home in others)}
+    for candidates in (named, beside, _below_the_nearest(free, own)):
+        fitting = [folder for folder in candidates if len(finder.under(folder)) == labels.count]
         chosen = candidates if len(candidates) == 1 else fitting
         plain = [folder for folder in chosen if "!/" not in f"{folder}/"]
         for choice in (chosen, plain):
@@ -53,8 +68,12 @@ def pictures_of_video(finder: PictureFinder, label_file: str, video: str = "", c
 def _below_the_nearest(folders: set[str], start: str) -> list[str]:
     near = start
     while near:
-        below = [folder for folder in folders if f"{folder}/".startswith(f"{near}/")]
+        below = [folder for folder in folders if _is_below(folder, near)]
         if below:
             return below
         near = folder_of(near)
     return list(folders)
+
+
+def _is_below(folder: str, home: str) -> bool:
+    return f"{folder}/".startswith(f"{home}/")

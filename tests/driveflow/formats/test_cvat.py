@@ -270,6 +270,14 @@ def test_too_few_pictures_for_the_frames_are_not_guessed_at():
     assert [(problem.reason, problem.boxes) for problem in labels.problems] == [("label_missing_picture", 2)]
 
 
+def test_a_video_does_not_take_the_pictures_beside_the_labels_of_another():
+    content = cvat(track(key(0)), head=meta(*LABELS, more="<size>1</size>"))
+    labels = read_cvat(InMemory(pictures("a/1.jpg") | {"a/x.xml": content, "b/x.xml": content}))
+
+    assert labels.boxes["label_file"].to_pylist() == ["a/x.xml"]
+    assert [(problem.path, problem.boxes) for problem in labels.problems] == [("b/x.xml", 1)]
+
+
 def test_a_frame_number_beyond_all_sense_costs_no_memory():
     labels = read_video(track(key(0), key(999999999)), more="<size>5</size>")
 
