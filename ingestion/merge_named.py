@@ -118,6 +118,7 @@ def _merge(request: MergeRequest, made_from: Mapping[str, Json]) -> KeptResult:
         holdout=request.rules.holdout,
         splits=request.rules.splits,
         fixed_splits={name: split for name, part in request.parts.items() if (split := _stated_split(part))},
+        withdrawn=withdrawn_ids(request.store),
     )
     tables = _of_equal_classes({name: part.tables() for name, part in request.parts.items()})
     merged = merge_snapshots(

@@ -16,6 +16,7 @@ def show(
     html: Annotated[
         Path | None, typer.Option("--html", help="Write a page of up to 24 frames with their boxes.", dir_okay=False)
     ] = None,
+    leaks: Annotated[bool, typer.Option("--leaks", help="Say what train shares with val and hold-out.")] = False,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
     output: Output = "text",
@@ -42,7 +43,13 @@ def show(
         page = contact_sheet(found, open_pixels(found, place_from(workspace, profile)), facts)
         html.write_text(page, encoding="utf-8")
         say(f"Wrote {html}")
-    emit(facts, output, _text(facts))
+    if not leaks:
+        emit(facts, output, _text(facts))
+        return
+    from cli.data.leaks import leaks_of
+
+    report = leaks_of(found, place_from(workspace, profile))
+    emit({**facts, "leaks": report.to_json()}, output, "\n".join([_text(facts), *report.lines()]))
 
 
 def _text(facts: Mapping[str, Any]) -> str:
