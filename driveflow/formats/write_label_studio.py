@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from driveflow.canonical import Json
-from driveflow.formats.carries import Carries, any_named, something, spellings
+from driveflow.formats.carries import Carries, nothing, something, spellings
 from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, picture_path, write_pictures
 from driveflow.formats.frame_walk import Box, Frame
 from driveflow.formats.label_set import IGNORE_REGION
@@ -17,9 +17,17 @@ from driveflow.formats.xml_text import opening, xml_name
 _HOME: Final = "images/{split}"
 _SERVED: Final = "/data/local-files/?d="  # where Label Studio serves files of its own disk, seen from the export
 
+_LONGEST: Final = 200  # letters of an attribute; what is longer is no word about the picture
+
+
+def _of_task(name: str, value: Json) -> bool:
+    short = isinstance(value, str) and 0 < len(value) <= _LONGEST and "://" not in value
+    return bool(name) and name != "image" and (short or isinstance(value, bool | int | float))
+
+
 LABEL_STUDIO: Final = Carries(
-    title="Label Studio", ignore="every class", scores=True, frame_attributes=any_named, other_attributes=something,
-    annotator=True, spelled=xml_name,
+    title="Label Studio", ignore="every class", scores=True, frame_attributes=_of_task,
+    attributes={"text": nothing}, other_attributes=something, spelled=xml_name,
 )  # fmt: skip
 
 
@@ -60,9 +68,10 @@ def _task(frame: Frame, names: Mapping[str, str], ids: Iterator[int]) -> Json:
     drawn += [_region(frame, box, IGNORE_REGION) for box in frame.ignore_regions]
     guessed = [_region(frame, box, names[box.class_name]) for box in frame.predictions]
     path = picture_path(frame, _HOME)
+    said = {key: value for key, value in frame.attributes.items() if _of_task(key, value)}
     return {
         "id": frame.number,
-        "data": {"image": f"{_SERVED}{path}", **frame.attributes},
+        "data": {"image": f"{_SERVED}{path}", **said},
         "annotations": [{"id": next(ids), "result": drawn}] if frame.is_labeled else [],
         "predictions": [{"id": next(ids), "result": guessed}] if guessed else [],
     }
@@ -88,4 +97,5 @@ def _region(frame: Frame, box: Box, name: str) -> Json:
         },
     }
     region |= {} if box.score is None else {"score": box.score}
-    return {**region, "meta": box.attributes} if box.attributes and not box.ignore else region
+    said = {} if box.ignore else LABEL_STUDIO.fitting(box.attributes)
+    return {**region, "meta": said} if said else region
