@@ -9,6 +9,8 @@ from driveflow.formats.coco import coco_files, read_coco
 from driveflow.formats.cvat import cvat_files, read_cvat
 from driveflow.formats.kitti import kitti_files, read_kitti
 from driveflow.formats.label_set import LabelFiles, LabelSet, no_labels
+from driveflow.formats.label_studio import read_label_studio
+from driveflow.formats.label_studio_tasks import label_studio_files
 from driveflow.formats.labelme import labelme_files, read_labelme
 from driveflow.formats.mot import mot_files, read_mot
 from driveflow.formats.nuscenes import nuscenes_files, read_nuscenes
@@ -44,6 +46,7 @@ FORMATS: Final[Mapping[str, LabelFormat]] = {
     "nuscenes": LabelFormat(read_nuscenes, nuscenes_files),
     "coco": LabelFormat(read_coco, coco_files),
     "openlabel": LabelFormat(read_openlabel, openlabel_files),
+    "label_studio": LabelFormat(read_label_studio, label_studio_files),
     "bdd100k": LabelFormat(read_bdd100k, bdd100k_files),
     "scalabel": LabelFormat(read_scalabel, scalabel_files),
     "cvat": LabelFormat(read_cvat, cvat_files),
