@@ -98,7 +98,8 @@ CONFLICTS = pa.schema(
         ("left", pa.string()),  # canonical JSON of the one value, with its batch
         ("right", pa.string()),
         ("rule", pa.string()),
-        ("winner", pa.string()),  # left, right, both
+        ("winner", pa.string()),  # left, right, both, neither, or review: nothing is decided
+        ("where", pa.string()),  # "batch/path" of a picture in which to see it, null where that is not known
     ]
 )
 SIGNALS = pa.schema(  # what one scaled decode of a frame tells; kept per (frame_id, extractor digest)

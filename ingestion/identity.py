@@ -14,14 +14,28 @@ def with_box_ids(boxes: pl.DataFrame) -> pl.DataFrame:
     The digest is over frame, class, corners to a thousandth of a pixel, and how many equal boxes of the contributor
     (`turn`) come before: the same labels have the same ids on every machine and at every import.
     """
-    counts = Counter(zip(boxes["frame_id"], boxes["turn"], boxes["own_id"], strict=True))
+    named = _names_one(boxes)
+    own = boxes.with_columns(box_id="own_id").drop("own_id")
+    if named.all():
+        return own
+    ids = pl.Series(_digests(boxes.filter(~named)), dtype=pl.String)
+    return own.with_columns(box_id=own["box_id"].scatter((~named).arg_true(), ids))
+
+
+def _names_one(boxes: pl.DataFrame) -> pl.Series:
+    """Tell which boxes have an id that no other box of their frame and contributor has."""
+    own = boxes["own_id"]
+    if (own != "").all() and own.n_unique() == boxes.height:
+        return pl.Series([True], dtype=pl.Boolean).new_from_index(0, boxes.height)
+    once = (pl.len().over("frame_id", "turn", "own_id") == 1) & (pl.col("own_id") != "")
+    return boxes.select(once.fill_null(value=False)).to_series()
+
+
+def _digests(boxes: pl.DataFrame) -> list[str]:
     seen: Counter[tuple[int, str]] = Counter()
     ids: list[str] = []
-    for turn, own_id, row in zip(boxes["turn"], boxes["own_id"], boxes.select(_KEY).iter_rows(), strict=True):
-        if own_id and counts[row[0], turn, own_id] == 1:
-            ids.append(own_id)
-            continue
+    for turn, row in zip(boxes["turn"], boxes.select(_KEY).iter_rows(), strict=True):
         text = "|".join([row[0], row[1], *(f"{round(value, 3) + 0.0:.3f}" for value in row[2:])])
         ids.append(hashlib.sha256(f"{text}|{seen[turn, text]}".encode()).hexdigest()[:16])
         seen[turn, text] += 1
-    return boxes.with_columns(box_id=pl.Series(ids, dtype=pl.String)).drop("own_id")
+    return ids

@@ -1,9 +1,10 @@
 """Unite the frames and the sources of several batches."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 import polars as pl
 
@@ -19,80 +20,106 @@ class United:
     conflicts: list[dict[str, str]]
 
 
-def unite_frames(batches: Sequence[tuple[str, pl.DataFrame]], trust: Mapping[str, int]) -> United:
+@dataclass(frozen=True, slots=True)
+class Voice:
+    """Whose value of an attribute stands.
+
+    `first`: of the first in `order` (turn -> place, else the turn); `most`: what most say, the first of those where
+    several are said as often; `none`: none of them, a person decides.
+    """
+
+    whose: Literal["first", "most", "none"] = "first"
+    order: Mapping[int, int] = field(default_factory=dict)
+    rule: str = "first"  # as a conflict tells it
+
+
+_FIRST = Voice()
+Said = tuple[int, str, str]  # turn, batch, attributes
+
+
+def unite_frames(everything: pl.DataFrame, voice: Voice = _FIRST) -> United:
     """Return every frame once, with the classes that any batch looked for and the attributes that any batch gave.
 
-    Where they give one attribute differently, the more trusted by `trust` is heard, then the one that came first.
+    `everything` has the frames of all batches with `turn` and `by` of each, in the order of the turns.
     """
-    everything = _stack(batches)
-    first = everything.unique("frame_id", keep="first", maintain_order=True).drop("annotated_classes", "attributes")
-    classes = everything.group_by("frame_id").agg(
-        pl.col("annotated_classes").explode(empty_as_null=False).unique().sort()
-    )
-    attributes = unite_attributes(everything, trust)
-    table = first.join(classes, on="frame_id").join(attributes.table, on="frame_id", how="left")
-    table = table.with_columns(pl.col("attributes").fill_null("{}")).drop("turn", "by")
-    return United(table, attributes.conflicts)
+    again = everything["frame_id"].is_duplicated()
+    if not again.any():
+        return United(everything.drop("turn", "by"), [])
+    shared = everything.filter(again)
+    first = shared.unique("frame_id", keep="first", maintain_order=True)
+    names = shared.select("frame_id", "annotated_classes").explode("annotated_classes", empty_as_null=False).unique()
+    classes = names.group_by("frame_id").agg(pl.col("annotated_classes").sort())
+    attributes = unite_attributes(shared, voice)
+    table = first.drop("annotated_classes", "attributes")
+    table = table.join(classes, on="frame_id", how="left").join(attributes.table, on="frame_id", how="left")
+    table = table.with_columns(pl.col("annotated_classes").fill_null([]), pl.col("attributes").fill_null("{}"))
+    whole = pl.concat([everything.filter(~again), table.select(everything.columns)])
+    return United(whole.drop("turn", "by"), attributes.conflicts)
 
 
-def unite_attributes(said: pl.DataFrame, trust: Mapping[str, int]) -> United:
+def unite_attributes(said: pl.DataFrame, voice: Voice = _FIRST) -> United:
     """Return frame_id and attributes of every frame that has any; `said` also has `by`, and `turn` by arrival."""
     given = said.select("frame_id", "by", "turn", "attributes").filter(pl.col("attributes") != "{}")
-    settled = [_settle_attributes(frame_id, rows, trust) for frame_id, rows in _by_frame(given)]
+    grouped = given.group_by("frame_id", maintain_order=True).agg(
+        "turn", "by", "attributes", differ=pl.col("attributes").n_unique() > 1
+    )
+    agreed = grouped.filter(~pl.col("differ")).select("frame_id", pl.col("attributes").list.first())
+    settled = [
+        _settle_attributes(frame_id, list(zip(turns, names, texts, strict=True)), voice)
+        for frame_id, turns, names, texts, _ in grouped.filter("differ").iter_rows()
+    ]
     rows = [(frame_id, text) for frame_id, text, _ in settled]
     table = pl.DataFrame(rows, schema={"frame_id": pl.String, "attributes": pl.String}, orient="row")
-    return United(table, [conflict for _, _, found in settled for conflict in found])
+    return United(pl.concat([agreed, table]), [conflict for _, _, found in settled for conflict in found])
 
 
-def unite_sources(batches: Sequence[tuple[str, pl.DataFrame]]) -> United:
+def unite_sources(everything: pl.DataFrame) -> United:
     """Return every source once; where two say something else about one file of one batch, the first is heard."""
-    everything = _stack(batches)
     keys = list(KEYS["sources"])
     said = [name for name in everything.columns if name not in {"turn", "by"}]
-    distinct = everything.unique(said, keep="first", maintain_order=True)
-    table = distinct.unique(keys, keep="first", maintain_order=True)
-    others = distinct.join(table.select(*keys, "turn"), on=[*keys, "turn"], how="anti")
-    pairs = others.join(table, on=keys, suffix="_first")
+    again = everything.select(pl.struct(keys).is_duplicated()).to_series()
+    if not again.any():
+        return United(everything.select(said), [])
+    distinct = everything.filter(again).unique(said, keep="first", maintain_order=True)
+    first = distinct.unique(keys, keep="first", maintain_order=True)
+    others = distinct.join(first.select(*keys, "turn"), on=[*keys, "turn"], how="anti")
+    pairs = others.join(first, on=keys, suffix="_first", maintain_order="left")
     conflicts = [_source_conflict(row, said) for row in pairs.iter_rows(named=True)]
-    return United(table.select(said), conflicts)
+    return United(pl.concat([everything.filter(~again), first]).select(said), conflicts)
 
 
-def _stack(batches: Sequence[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
-    return pl.concat(
-        table.with_columns(turn=pl.lit(turn, pl.Int64), by=pl.lit(name)) for turn, (name, table) in enumerate(batches)
-    )
-
-
-def _by_frame(given: pl.DataFrame) -> Iterator[tuple[str, list[tuple[int, str, str]]]]:
-    """Yield (turn, batch, attributes) of each frame."""
-    grouped = given.group_by("frame_id", maintain_order=True).agg("turn", "by", "attributes")
-    for frame_id, turns, names, texts in grouped.iter_rows():
-        yield frame_id, list(zip(turns, names, texts, strict=True))
-
-
-def _settle_attributes(
-    frame_id: str, rows: Sequence[tuple[int, str, str]], trust: Mapping[str, int]
-) -> tuple[str, str, list[dict[str, str]]]:
-    if len({text for _, _, text in rows}) == 1:
-        return frame_id, rows[0][2], []
-    heard = sorted(rows, key=lambda row: (trust.get(row[1], len(trust)), row[0]))
-    found: dict[str, tuple[int, str, Json]] = {}
-    conflicts: list[dict[str, str]] = []
+def _settle_attributes(frame_id: str, rows: Sequence[Said], voice: Voice) -> tuple[str, str, list[dict[str, str]]]:
+    heard = sorted(rows, key=lambda row: (voice.order.get(row[0], row[0]), row[0]))
+    values: dict[str, list[tuple[int, str, Json]]] = {}
     for turn, name, text in heard:
         for key, value in json.loads(text).items():
-            known = found.setdefault(key, (turn, name, value))
-            if known[2] != value:
-                conflicts.append(_attribute_conflict(frame_id, key, known, (turn, name, value)))
-    return frame_id, canonical_json({key: value for key, (_, _, value) in found.items()}), conflicts
+            values.setdefault(key, []).append((turn, name, value))
+    found: dict[str, Json] = {}
+    conflicts: list[dict[str, str]] = []
+    for key, told in values.items():
+        stands = told[_winner(told, voice)]
+        others = [other for other in told if other[2] != stands[2]]
+        conflicts += [_attribute_conflict(frame_id, key, (stands, other), voice) for other in others]
+        if not (others and voice.whose == "none"):
+            found[key] = stands[2]
+    return frame_id, canonical_json(found), conflicts
+
+
+def _winner(told: Sequence[tuple[int, str, Json]], voice: Voice) -> int:
+    if voice.whose != "most":
+        return 0
+    votes = Counter(canonical_json(value) for _, _, value in told)
+    return max(range(len(told)), key=lambda place: (votes[canonical_json(told[place][2])], -place))
 
 
 def _attribute_conflict(
-    frame_id: str, key: str, heard: tuple[int, str, Json], other: tuple[int, str, Json]
+    frame_id: str, key: str, pair: tuple[tuple[int, str, Json], tuple[int, str, Json]], voice: Voice
 ) -> dict[str, str]:
+    heard, other = pair
     left, right = sorted([heard, other], key=lambda entry: entry[0])
     sides = [canonical_json({"batch": name, "key": key, "value": value}) for _, name, value in (left, right)]
-    winner = "left" if left is heard else "right"
-    return _row(frame_id, sides, winner)
+    winner = "review" if voice.whose == "none" else "left" if left is heard else "right"
+    return _row(frame_id, sides, winner, voice.rule)
 
 
 def _source_conflict(row: Mapping[str, Any], said: Sequence[str]) -> dict[str, str]:
@@ -101,10 +128,9 @@ def _source_conflict(row: Mapping[str, Any], said: Sequence[str]) -> dict[str, s
         {"batch": row["batch"], "path": row["path"], **{name: row[f"{name}_first"] for name in differing}}
     )
     right = canonical_json({"batch": row["batch"], "path": row["path"], **{name: row[name] for name in differing}})
-    return _row(row["frame_id"], (left, right), "left")
+    return _row(row["frame_id"], (left, right), "left", "first")
 
 
-def _row(frame_id: str, sides: Sequence[str], winner: str) -> dict[str, str]:
+def _row(frame_id: str, sides: Sequence[str], winner: str, rule: str) -> dict[str, str]:
     left, right = sides
-    rule = "first"
     return {"frame_id": frame_id, "kind": "attribute", "left": left, "right": right, "rule": rule, "winner": winner}

@@ -9,6 +9,7 @@ from driveflow import tables as columns
 from driveflow.canonical import canonical_json
 from driveflow.flow.sections import BatchSection
 from driveflow.formats.label_set import LabelProblem, LabelSet
+from ingestion.disputes import Rule
 from ingestion.identity import with_box_ids
 from ingestion.merge_boxes import BoxRules, Claims, unite_boxes
 from ingestion.taxonomy import ClassMap
@@ -17,6 +18,7 @@ from ingestion.upright import in_upright_pixels, with_turn
 SAME_BOX_MIN_IOU = 0.9
 """Two labels of one frame inside a batch agree on a box from this overlap on."""
 
+_ONE_BOX = BoxRules(Rule("union", "union", SAME_BOX_MIN_IOU))
 _SPEAKER = ["path", "label_file", "listing"]
 
 
@@ -44,8 +46,8 @@ def take_boxes(labels: LabelSet, pictures: pl.DataFrame, classes: ClassMap, sect
     outside = upright.filter(~_is_inside())
     problems = [*_size_problems(boxes), *_outside_problems(outside)]
     mapped = _mapped(inside, classes, section.name)
-    annotated = _annotated(labels, _believed(speakers, boxes, inside), classes, section)
-    united = unite_boxes(Claims(mapped, annotated), BoxRules("union", SAME_BOX_MIN_IOU))
+    looked = _looked(labels, _believed(speakers, boxes, inside), classes, section)
+    united = unite_boxes(Claims(mapped, looked), _ONE_BOX)
     kept_foreign = inside.filter(pl.col("class_name").is_in([name for name, to in classes.outcomes.items() if to]))
     counts = {
         "boxes_read": labels.boxes_read,
@@ -57,7 +59,9 @@ def take_boxes(labels: LabelSet, pictures: pl.DataFrame, classes: ClassMap, sect
         "boxes_united": united.united,
         "boxes_ignored": int(united.boxes["ignore"].sum()),
     }
-    return TakenBoxes(united.boxes.select(columns.BOXES.names), annotated, problems, united.conflicts, counts)
+    annotated = looked.select("frame_id", class_name="annotated_classes").explode("class_name", empty_as_null=False)
+    conflicts = united.conflicts.to_pylist()
+    return TakenBoxes(united.boxes.select(columns.BOXES.names), annotated, problems, conflicts, counts)
 
 
 def _frame_of(table: object) -> pl.DataFrame:
@@ -71,8 +75,8 @@ def _speakers(labels: LabelSet, pictures: pl.DataFrame) -> pl.DataFrame:
     images = _frame_of(labels.images).rename({"width": "stated_width", "height": "stated_height"})
     images = images.select(*_SPEAKER, "class_list", "stated_width", "stated_height").unique(_SPEAKER, keep="first")
     found = with_turn(images.join(pictures, on="path")).sort(_SPEAKER)
-    place = pl.struct(_SPEAKER).rank("dense").over("frame_id").cast(pl.Int64)
-    return found.with_columns(turn=place - 1, by=pl.col("name"))
+    turn = pl.int_range(pl.len(), dtype=pl.Int64).over("frame_id")
+    return found.with_columns(turn=turn, by=pl.col("name"))
 
 
 def _is_inside() -> pl.Expr:
@@ -83,19 +87,22 @@ def _is_inside() -> pl.Expr:
 
 
 def _believed(speakers: pl.DataFrame, boxes: pl.DataFrame, inside: pl.DataFrame) -> pl.DataFrame:
-    """Return the speakers but those all of whose boxes were useless: they are no example of "nothing to see"."""
-    useless = boxes.join(inside.select(_SPEAKER).unique(), on=_SPEAKER, how="anti").select(_SPEAKER).unique()
-    return speakers.join(useless, on=_SPEAKER, how="anti")
+    """Return those who looked: not who brought useless boxes only, which is no example of "nothing to see".
+
+    Nor who brought a box with a score: that is a model, and what it did not see may be there.
+    """
+    useless = boxes.select(_SPEAKER).unique().join(inside.select(_SPEAKER).unique(), on=_SPEAKER, how="anti")
+    models = boxes.filter(pl.col("score").is_not_null()).select(_SPEAKER).unique()
+    return speakers.join(pl.concat([useless, models]), on=_SPEAKER, how="anti")
 
 
-def _annotated(labels: LabelSet, speakers: pl.DataFrame, classes: ClassMap, section: BatchSection) -> pl.DataFrame:
-    """Return frame_id, class_name, turn and by for every class that somebody looked for."""
+def _looked(labels: LabelSet, speakers: pl.DataFrame, classes: ClassMap, section: BatchSection) -> pl.DataFrame:
+    """Return frame_id, annotated_classes, turn and by of everybody who looked for classes."""
     stated = sorted(section.annotated_classes)
     lists = [stated or sorted(classes.annotated(names)) for names in labels.class_lists]
-    schema = [("class_list", pl.Int32()), ("class_name", pl.List(pl.String))]
+    schema = [("class_list", pl.Int32()), ("annotated_classes", pl.List(pl.String))]
     looked = pl.DataFrame(list(enumerate(lists)), schema=schema, orient="row")
-    found = speakers.join(looked, on="class_list").select("frame_id", "class_name", "turn", "by")
-    return found.explode("class_name", empty_as_null=False)
+    return speakers.join(looked, on="class_list").select("frame_id", "annotated_classes", "turn", "by")
 
 
 def _mapped(boxes: pl.DataFrame, classes: ClassMap, batch: str) -> pl.DataFrame:
@@ -105,11 +112,11 @@ def _mapped(boxes: pl.DataFrame, classes: ClassMap, batch: str) -> pl.DataFrame:
     outcomes = pl.DataFrame(rows, schema=schema, orient="row")
     found = boxes.join(outcomes, on="class_name", how="inner").sort("frame_id", "turn", "line", "x1", "y1", "x2", "y2")
     found = found.explode("to", empty_as_null=False)
-    told = zip(found["attributes"], found["class_name"], found["ignored"], strict=True)
-    attributes = [_with_foreign_class(text, name) if ignored else text for text, name, ignored in told]
-    found = found.with_columns(
-        attributes=pl.Series(attributes, dtype=pl.String), ignore=pl.col("ignore") | pl.col("ignored")
-    )
+    if found["ignored"].any():
+        told = zip(found["attributes"], found["class_name"], found["ignored"], strict=True)
+        attributes = [_with_foreign_class(text, name) if ignored else text for text, name, ignored in told]
+        found = found.with_columns(attributes=pl.Series(attributes, dtype=pl.String))
+    found = found.with_columns(ignore=pl.col("ignore") | pl.col("ignored"))
     found = found.drop("class_name").rename({"to": "class_name"})
     found = with_box_ids(found)
     found = found.with_columns(origin=pl.lit(f"batch:{batch}"), guideline=pl.lit(None, pl.String))

@@ -99,7 +99,7 @@ def _attributes(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata) ->
         said += [(looked.frame_id, looked.file.name, text) for text in texts if text != "{}"]
     schema = {"frame_id": pl.String, "by": pl.String, "attributes": pl.String}
     table = pl.DataFrame(said, schema=schema, orient="row").with_row_index("turn")
-    return unite_attributes(table, {})
+    return unite_attributes(table)
 
 
 def _frames(kept: Sequence[Looked], sources: Iterable[Row], attributes: United, section: BatchSection) -> Iterator[Row]:

@@ -8,6 +8,7 @@ from components.work.pages import counts_page, markdown_table
 from driveflow.code_digest import code_digest
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
 
+_SHOWN = 500
 SPEC = StepSpec("merge_batches", ("components.work", "ingestion"))
 
 
@@ -15,7 +16,8 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return the one snapshot of all batches."""
     from components.work.settings import read_section
     from components.work.table_objects import read_withdrawn
-    from driveflow.flow.sections import HoldoutSection, MergeSection, SplitSection
+    from driveflow.flow.merge_section import MergeSection
+    from driveflow.flow.sections import HoldoutSection, SplitSection
     from driveflow.snapshots import open_snapshot, write_snapshot
     from ingestion.merge import MergeRules, NamedSnapshot, merge_snapshots
 
@@ -25,6 +27,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         holdout=read_section(HoldoutSection, settings["holdout"]),
         splits=read_section(SplitSection, settings["splits"]),
         fixed_splits=settings["fixed_splits"],
+        as_of=settings["as_of"],
         withdrawn=read_withdrawn(settings["withdrawn"]),
     )
     opened = [(entry["name"], open_snapshot(entry["snapshot"])) for entry in json.loads(str(inputs["batches"]))]
@@ -35,13 +38,12 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         "parents": [found.uri.rpartition("/")[2] for _, found in opened],
     }
     snapshot = write_snapshot(context.place.store, merged.tables, merged.beside, made_by)
-    rows = [
-        (row["kind"], row["frame_id"][:12], row["left"], row["right"], row["rule"], row["winner"])
-        for row in merged.beside.conflicts.to_pylist()
-    ]
-    conflicts = (
-        markdown_table(("kind", "frame", "left", "right", "rule", "winner"), rows) if rows else "No conflicts.\n"
-    )
+    told = ("kind", "where", "left", "right", "rule", "winner")
+    shown = merged.beside.conflicts.slice(0, _SHOWN)
+    rows = [(*(row[name] for name in told), row["frame_id"][:12]) for row in shown.to_pylist()]
+    conflicts = markdown_table((*told, "frame"), rows) if rows else "No conflicts.\n"
+    if merged.counts["conflicts"] > _SHOWN:
+        conflicts += f"\nThe first {_SHOWN} of {merged.counts['conflicts']:,}; the snapshot holds all.\n"
     return StepResult(
         outputs={"snapshot": snapshot.uri},
         counts=merged.counts,

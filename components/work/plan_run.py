@@ -74,6 +74,7 @@ def _sections(flow: "Flow", world: "World") -> dict[str, Json]:
             "holdout": plain["holdout"],
             "splits": plain["splits"],
             "fixed_splits": fixed,
+            "as_of": {batch.name: batch.as_of for batch in flow.batches if batch.as_of},
             "withdrawn": world.withdrawn,
         },
         "filter": {"filters": plain["filters"], "corner_cases": corner_cases},

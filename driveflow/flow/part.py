@@ -11,16 +11,10 @@ from driveflow.errors import UsageError
 from driveflow.flow.build import build
 from driveflow.flow.document import Key, Node, parse_document
 from driveflow.flow.load import read_settings
+from driveflow.flow.merge_section import MergeSection
 from driveflow.flow.problems import at, refusal
 from driveflow.flow.rules import contradictions
-from driveflow.flow.sections import (
-    BatchSection,
-    Flow,
-    HoldoutSection,
-    MergeSection,
-    SplitSection,
-    TaxonomySection,
-)
+from driveflow.flow.sections import BatchSection, Flow, HoldoutSection, SplitSection, TaxonomySection
 
 _ANY_BATCH = BatchSection(name="any", path=".")
 

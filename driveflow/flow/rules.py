@@ -7,6 +7,7 @@ from typing import TypeAlias
 from driveflow.errors import UsageError
 from driveflow.flow.cron import check_cron
 from driveflow.flow.document import Key
+from driveflow.flow.merge_section import MergeSection
 from driveflow.flow.problems import nearest, spell
 from driveflow.flow.sections import BatchSection, Flow, WhereSection
 
@@ -61,6 +62,40 @@ def _merge(flow: Flow) -> Iterator[Finding]:
     for i, name in enumerate(flow.merge.trust):
         yield from _known(("merge", "trust", i), name, names, "batch")
     yield from _twice(("merge", "trust"), flow.merge.trust)
+    for key in ("quotas", "batch_where"):
+        for name in getattr(flow.merge, key):
+            yield from _known(("merge", key, name), name, names, "batch")
+    for i, sample in enumerate(flow.merge.sampling):
+        if sample.batch:
+            yield from _known(("merge", "sampling", i, "batch"), sample.batch, names, "batch")
+    for path, quorum in _quorums(flow.merge):
+        if isinstance(quorum, float) and quorum > 1:
+            yield path, f"{quorum} is more than all; a share is at most 1.0, a number of contributors is whole"
+    yield from _conditions(flow.merge)
+
+
+def _quorums(merge: MergeSection) -> Iterator[tuple[tuple[Key, ...], int | float]]:
+    yield ("merge", "quorum"), merge.quorum
+    for name, own in merge.per_class.items():
+        yield ("merge", "per_class", name, "quorum"), own.quorum
+
+
+def _conditions(merge: MergeSection) -> Iterator[Finding]:
+    """Compile what a merge asks of frames and boxes; where nothing is asked, nothing heavy is imported."""
+    frames: list[tuple[tuple[Key, ...], str]] = [(("where",), merge.where)]
+    frames += [(("batch_where", name), text) for name, text in merge.batch_where.items()]
+    frames += [(("sampling", i, "where"), sample.where) for i, sample in enumerate(merge.sampling)]
+    asked = [(path, text, "frames") for path, text in frames if text]
+    asked += [(("boxes_where",), merge.boxes_where, "boxes")] if merge.boxes_where else []
+    if not asked:
+        return
+    from driveflow.where import BOX_COLUMNS, FRAME_COLUMNS, compile_where
+
+    for path, text, rows in asked:
+        try:
+            compile_where(text, FRAME_COLUMNS if rows == "frames" else BOX_COLUMNS)
+        except UsageError as error:
+            yield ("merge", *path), str(error)
 
 
 def _holdout(flow: Flow) -> Iterator[Finding]:

@@ -3,13 +3,11 @@
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-_STRICT = ConfigDict(extra="forbid", str_strip_whitespace=True)
-Name = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,40}$")]
-Share = Annotated[float, Field(ge=0.0, le=1.0)]
-Positive = Annotated[int, Field(ge=1)]
-Count = Annotated[int, Field(ge=0)]
+from driveflow.flow.fields import STRICT as _STRICT
+from driveflow.flow.fields import Count, Name, Positive, Share
+from driveflow.flow.merge_section import MergeSection
 
 LabelFormatName = Literal[
     "auto", "coco", "yolo", "voc", "kitti", "bdd100k", "scalabel", "nuscenes", "waymo", "openlabel", "cvat",
@@ -38,9 +36,12 @@ class BatchSection:
     path: Annotated[str, Field(min_length=1)]  # relative to the profile's data root, or file:// or s3://
     format: LabelFormatName = "auto"
     annotations: str = ""  # the COCO JSON, relative to `path`; empty: found by content
-    metadata: str = (
-        ""  # a CSV with one row a file (path, drive, camera, captured_ns, ...); empty: metadata.csv if there
-    )
+    # a CSV or Parquet table with one row a file (path, drive, camera, captured_ns, ...); empty: metadata.csv if there
+    metadata: str = ""
+    clock: Literal["", "utc", "gps", "drive_relative"] = ""  # of times whose source names none
+    epoch_ns: int = 0  # added to those times: what they count from, in nanoseconds since 1970
+    join_tolerance_ms: Annotated[float, Field(ge=0)] = 0.0  # a time in a name may be so much off; 0: not at all
+    max_gap_s: Annotated[float, Field(ge=0)] = 60.0  # a drive is cut where no frame was taken for so long; 0: never
     drives: Literal["auto", "batch", "folder", "stills"] = "auto"
     drive: str = ""  # states that the whole batch is this drive; equal names in two batches are one drive
     camera: str = "camera"
@@ -49,48 +50,6 @@ class BatchSection:
     attributes: dict[str, str] = field(default_factory=dict)  # frame attributes of every frame, e.g. weather: rain
     every_s: Annotated[float, Field(ge=0)] = 0.0  # frames of videos at least so many seconds apart; 0: all
     as_of: Annotated[str, Field(pattern=r"^(\d{4}-\d{2}-\d{2})?$")] = ""  # the day of its labels, for `newest`
-
-
-MergeRule = Literal["union", "consensus", "prefer", "newest", "left", "review"]
-Quorum = Annotated[int | float, Field(gt=0)]  # a whole number counts heads, a fraction up to 1.0 is a share of them
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClassMergeSection:
-    """How the boxes of one class are merged."""
-
-    __pydantic_config__ = _STRICT
-    rule: MergeRule
-    quorum: Quorum = 2
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SamplingSection:
-    """Which share of some frames is taken."""
-
-    __pydantic_config__ = _STRICT
-    keep: Share
-    batch: str = ""  # empty: every batch
-    where: str = ""  # an expression over frames; empty: all of them
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeSection:
-    """How batches that share frames become one snapshot."""
-
-    __pydantic_config__ = _STRICT
-    rule: MergeRule = "union"
-    trust: tuple[str, ...] = ()  # of prefer: batch names, most trusted first; batches not named follow in flow order
-    same_box_min_iou: Share = 0.9  # two boxes of one class at least this alike are one box
-    consensus_min_iou: Share = 0.5  # the same under consensus
-    quorum: Quorum = 2  # of consensus: how many of those who looked must have drawn a box
-    per_class: dict[str, ClassMergeSection] = field(default_factory=dict)
-    where: str = ""  # an expression over frames: the others of any batch are left out
-    batch_where: dict[str, str] = field(default_factory=dict)  # batch -> the same for its frames
-    boxes_where: str = ""  # an expression over boxes
-    sampling: tuple[SamplingSection, ...] = ()
-    quotas: dict[str, Positive] = field(default_factory=dict)  # batch -> most frames that are taken of it
-    seed: int = 0  # of sampling and quotas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from cli.main import COMMANDS, load_command
-from driveflow.flow import profile, sections
+from driveflow.flow import merge_section, profile, sections
 from driveflow.flow.build import build
 from driveflow.flow.document import parse_document
 from driveflow.flow.load import load_flow, load_flow_text
@@ -29,7 +29,9 @@ RECORDS = {
     "Top level": sections.Flow,
     "taxonomy": sections.TaxonomySection,
     "batches": sections.BatchSection,
-    "merge": sections.MergeSection,
+    "merge": merge_section.MergeSection,
+    "per_class": merge_section.ClassMergeSection,
+    "sampling": merge_section.SamplingSection,
     "holdout": sections.HoldoutSection,
     "splits": sections.SplitSection,
     "near_duplicates": sections.NearDuplicateSection,

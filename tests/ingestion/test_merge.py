@@ -3,7 +3,8 @@ import json
 import pytest
 
 from driveflow.errors import InvalidInputError
-from driveflow.flow.sections import MergeSection, TaxonomySection
+from driveflow.flow.merge_section import MergeSection
+from driveflow.flow.sections import TaxonomySection
 from driveflow.images.pixels import PixelReader
 from ingestion.merge import MergeRules, merge_snapshots
 from tests.ingestion.batches import bring_in, coco, merge, picture, rows, write
@@ -48,7 +49,7 @@ def test_a_merged_snapshot_opens_alone_and_every_box_has_its_picture(tmp_path):
         assert pixels.read(frame_id)
 
 
-def test_the_earlier_batch_wins_where_two_drew_the_same_box(tmp_path):
+def test_the_batch_first_by_name_gives_the_numbers_where_two_drew_the_same_box(tmp_path):
     a = _labeled(tmp_path / "a", [(1, (10, 10, 20, 20))])
     b = _labeled(tmp_path / "b", [(1, (10.4, 10, 20, 20))])
 
@@ -181,11 +182,13 @@ def test_two_rows_of_one_path_merge_by_rule(tmp_path):
     a = bring_in(write(tmp_path / "a", {"x.jpg": picture(1)}), camera="front", name="same")
     b = bring_in(write(tmp_path / "a", {"x.jpg": picture(1)}), camera="rear", name="same")
 
-    merged = merge(("same", a), ("same", b))
+    merged, other = merge(("same", a), ("same", b)), merge(("same", b), ("same", a))
 
-    assert rows(merged.tables.sources, "path", "camera") == [("x.jpg", "front")]
+    ((path, camera),) = rows(merged.tables.sources, "path", "camera")
     ((_, left, right, winner),) = _conflicts(merged)
-    assert (left["camera"], right["camera"], winner) == ("front", "rear", "left")
+    assert (path, left["camera"], winner) == ("x.jpg", camera, "left")
+    assert {left["camera"], right["camera"]} == {"front", "rear"}
+    assert (merged.tables.sources, merged.beside.conflicts) == (other.tables.sources, other.beside.conflicts)
 
 
 def test_frames_of_several_cameras_at_one_time_stay_apart_and_merging_again_adds_none(tmp_path):
@@ -199,11 +202,22 @@ def test_frames_of_several_cameras_at_one_time_stay_apart_and_merging_again_adds
     assert rows(once.tables.sources, "drive", "camera", "captured_ns") == [("d", "front", 1000), ("d", "rear", 1000)]
 
 
-def test_batches_of_two_taxonomies_are_refused(tmp_path):
-    a = bring_in(write(tmp_path / "a", {"x.jpg": picture(1)}))
-    b = bring_in(write(tmp_path / "b", {"x.jpg": picture(1)}), taxonomy=TaxonomySection(classes=("car",)))
+def test_classes_of_two_taxonomies_are_united_and_each_frame_keeps_those_that_were_looked_for(tmp_path):
+    """AC-B25."""
+    a = _labeled(tmp_path / "a", [(1, (1, 1, 9, 9))], taxonomy=TaxonomySection(classes=("car", "truck")))
+    b = _labeled(tmp_path / "b", [(1, (1, 1, 9, 9))], 2, ((1, "bus"),), taxonomy=TaxonomySection(classes=("bus",)))
 
-    with pytest.raises(InvalidInputError, match=r"Batch 'b' was imported with the classes \['car'\]"):
+    merged = merge(("a", a), ("b", b))
+
+    assert merged.tables.classes == ("bus", "car", "truck")
+    assert sorted(merged.tables.frames["annotated_classes"].to_pylist()) == [["bus"], ["car", "truck"]]
+
+
+def test_classes_that_differ_in_nothing_but_case_or_blanks_are_refused_with_both_names(tmp_path):
+    a = bring_in(write(tmp_path / "a", {"x.jpg": picture(1)}), taxonomy=TaxonomySection(classes=("trafficlight",)))
+    b = bring_in(write(tmp_path / "b", {"y.jpg": picture(2)}), taxonomy=TaxonomySection(classes=("Traffic Light",)))
+
+    with pytest.raises(InvalidInputError, match="'a' has the class 'trafficlight', batch 'b' has 'Traffic Light'"):
         merge(("a", a), ("b", b))
 
 

@@ -4,7 +4,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driveflow.flow.sections import HoldoutSection, MergeSection, SplitSection
+from driveflow.flow.merge_section import MergeSection
+from driveflow.flow.sections import HoldoutSection, SplitSection
 from driveflow.snapshots import snapshot_id
 from ingestion.merge import MergeRules, merge_snapshots
 from tests.ingestion.batches import rows

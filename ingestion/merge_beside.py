@@ -1,0 +1,101 @@
+"""What lies beside a merged snapshot: where the bytes are, what was left out, and every disagreement."""
+
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+import pyarrow as pa
+
+from driveflow import tables as columns
+from driveflow.canonical import canonical_json
+from driveflow.snapshots import Beside, SnapshotTables
+from ingestion.merge_places import Places
+from ingestion.merge_rules import NamedSnapshot
+
+STEP = "merge_batches"
+_SAID = {
+    "where": "no condition of the merge asks for it",
+    "sampling": "it is not in the sample",
+    "quota": "the quota has no room for it",
+}
+Rows = Sequence[Mapping[str, str]]
+
+
+def merged_beside(
+    batches: Sequence[NamedSnapshot], decided: pa.Table, conflicts: Sequence[Rows | pa.Table], tables: SnapshotTables
+) -> Beside:
+    """Return what lies beside `tables`, the merged ones."""
+    kept = _frame(tables.frames.select(["frame_id"]))
+    locations = _frame(_once([batch.beside.locations for batch in batches], columns.LOCATIONS))
+    parts = [rows if isinstance(rows, pa.Table) else _conflict_table(rows) for rows in conflicts]
+    found = _with_where(pa.concat_tables(parts), [batch.tables.sources for batch in batches])
+    return Beside(
+        locations=locations.join(kept, on="frame_id", how="semi", maintain_order="left").to_arrow(),
+        decisions=decided,
+        quarantine=_once([batch.beside.quarantine for batch in batches], columns.QUARANTINE),
+        conflicts=_once([*(batch.beside.conflicts for batch in batches), found], columns.CONFLICTS),
+    )
+
+
+def _conflict_table(rows: Rows) -> pa.Table:
+    return pa.Table.from_pylist(list(rows), schema=columns.CONFLICTS)
+
+
+def decisions(
+    left_out: pl.DataFrame, places: Places, tables: SnapshotTables, withdrawn: Sequence[pa.Table]
+) -> pa.Table:
+    """Return one row for each frame that no batch brings in: withdrawn, left out (the first is told), or a leak."""
+    kept = _frame(tables.frames.select(["frame_id"]))
+    missed = left_out.join(kept, on="frame_id", how="anti").sort("frame_id", "batch")
+    chosen = missed.unique("frame_id", keep="first").select(
+        "frame_id",
+        rule=pl.col("reason"),
+        reason=pl.col("reason"),
+        detail=pl.format("batch '{}': {}", "batch", pl.col("reason").replace_strict(_SAID, return_dtype=pl.String)),
+    )
+    leaked = places.leaks.join(chosen, on="frame_id", how="anti")
+    rows = pl.concat(
+        [chosen, leaked.select("frame_id", rule=pl.lit("split"), reason=pl.lit("leak"), detail=pl.col("detail"))]
+    ).sort("frame_id")
+    table = rows.with_columns(step=pl.lit(STEP), verdict=pl.lit("dropped"), twin=pl.lit(None, pl.String))
+    empty = pl.lit(None, pl.Float64)
+    found = table.with_columns(score=empty, limit=empty).select(columns.DECISIONS.names)
+    return _once([*withdrawn, found.to_arrow().cast(columns.DECISIONS)], columns.DECISIONS)
+
+
+def split_conflicts(places: Places) -> list[dict[str, str]]:
+    """Return rows of CONFLICTS for frames for which another split is stated than they have."""
+    return [
+        {
+            "frame_id": conflict.frame_id,
+            "kind": "split",
+            "left": canonical_json({"split": conflict.split}),
+            "right": canonical_json({"batch": conflict.batch, "split": conflict.stated}),
+            "rule": "holdout" if conflict.stated == "holdout" else "first",
+            "winner": "right" if conflict.stated == "holdout" else "left",
+        }
+        for conflict in places.conflicts
+    ]
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+def _once(parts: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
+    """Return the rows of all parts, each once, in the order in which they came."""
+    everything = pa.concat_tables([part.select(schema.names).cast(schema) for part in parts])
+    return _frame(everything).unique(maintain_order=True).to_arrow().cast(schema)
+
+
+def _with_where(conflicts: pa.Table, sources: Sequence[pa.Table]) -> pa.Table:
+    """Return `conflicts` with the place where each frame can be seen: batch and path of its first source."""
+    if not conflicts.num_rows:
+        return conflicts
+    named = pl.concat(_frame(table.select(["frame_id", "batch", "path"])) for table in sources)
+    asked = _frame(conflicts).drop("where").with_row_index("row")
+    named = named.join(asked.select("frame_id").unique(), on="frame_id", how="semi").sort("frame_id", "batch", "path")
+    where = named.unique("frame_id", keep="first").select("frame_id", where=pl.format("{}/{}", "batch", "path"))
+    found = asked.join(where, on="frame_id", how="left").sort("row")
+    return found.select(columns.CONFLICTS.names).to_arrow().cast(columns.CONFLICTS)

@@ -1,0 +1,156 @@
+"""Choose what is taken of each batch: by conditions, by share, by quota."""
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from driveflow.errors import UsageError
+from driveflow.flow.merge_section import MergeSection
+from driveflow.where import BOX_COLUMNS, FRAME_COLUMNS, Columns, Mask, Where, compile_where
+
+REASONS = ("where", "sampling", "quota")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The tables of one batch, as columns."""
+
+    name: str
+    frames: pl.DataFrame
+    sources: pl.DataFrame
+    boxes: pl.DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is taken, and what is not: `left_out` has frame_id, batch and reason, one row a frame of a batch."""
+
+    parts: tuple[Part, ...]
+    left_out: pl.DataFrame
+    counts: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    batch: str
+    where: Where | None
+    keep: float
+
+
+@dataclass(slots=True)
+class Chooser:
+    """The checked wishes of a merge section.
+
+    Raises:
+        UsageError: a condition is wrong, or a batch is named that is not there.
+    """
+
+    section: MergeSection
+    batches: Sequence[str]
+    _where: Where | None = field(init=False)
+    _of_batch: dict[str, Where | None] = field(init=False)
+    _boxes: Where | None = field(init=False)
+    _samples: tuple[_Sample, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Check every wish."""
+        section = self.section
+        named = [*section.quotas, *section.batch_where, *(sample.batch for sample in section.sampling if sample.batch)]
+        unknown = [name for name in named if name not in self.batches]
+        if unknown:
+            known = ", ".join(sorted(self.batches))
+            raise UsageError(f"merge: no batch is called {unknown[0]!r}; known are {known}.")
+        self._where = _compiled("merge.where", section.where, FRAME_COLUMNS)
+        self._of_batch = {
+            name: _compiled(f"merge.batch_where.{name}", text, FRAME_COLUMNS)
+            for name, text in section.batch_where.items()
+        }
+        self._boxes = _compiled("merge.boxes_where", section.boxes_where, BOX_COLUMNS)
+        self._samples = tuple(
+            _Sample(sample.batch, _compiled(f"merge.sampling[{place}].where", sample.where, FRAME_COLUMNS), sample.keep)
+            for place, sample in enumerate(section.sampling)
+        )
+
+    def choose(self, parts: Iterable[Part], places: pl.DataFrame) -> Chosen:
+        """Return what is taken of `parts`; `places` has frame_id, split and drive_group of the frames that have one.
+
+        A frame is asked for its conditions first, then whether it is in the sample, then whether the quota has room.
+        The quota fills by drive groups in a seeded order, and in a group by frames in a seeded order, so that frames
+        that come later push out few of those that were there.
+        """
+        chosen, left_out = [], [pl.DataFrame(schema={"frame_id": pl.String, "batch": pl.String, "reason": pl.String})]
+        counts = dict.fromkeys(("sources_left_out", "boxes_left_out", "boxes_filtered"), 0)
+        for part in parts:
+            reasons = self._reasons(part, places)
+            taken = _taken(part, reasons.filter(pl.col("reason") == "").select("frame_id"))
+            missed = reasons.filter(pl.col("reason") != "")
+            left_out.append(missed.select("frame_id", pl.lit(part.name).alias("batch"), "reason"))
+            boxes = taken.boxes if self._boxes is None else taken.boxes.filter(pl.Series(self._boxes.mask(taken.boxes)))
+            counts["sources_left_out"] += part.sources.height - taken.sources.height
+            counts["boxes_left_out"] += part.boxes.height - taken.boxes.height
+            counts["boxes_filtered"] += taken.boxes.height - boxes.height
+            chosen.append(Part(part.name, taken.frames, taken.sources, boxes))
+        gone = pl.concat(left_out)
+        counts |= {f"frames_{reason}": int((gone["reason"] == reason).sum()) for reason in REASONS}
+        return Chosen(tuple(chosen), gone, counts)
+
+    def _reasons(self, part: Part, places: pl.DataFrame) -> pl.DataFrame:
+        """Return frame_id and reason of every frame of a batch; no reason: it is taken."""
+        frames = part.frames.drop("split", "drive_group").join(places, on="frame_id", how="left", maintain_order="left")
+        reasons = np.full(frames.height, "", dtype="<U8")
+        for where in (self._where, self._of_batch.get(part.name)):
+            if where is not None:
+                reasons[(reasons == "") & ~where.mask(frames, part.sources)] = "where"
+        for number, sample in enumerate(self._samples):
+            if sample.batch in {"", part.name}:
+                reasons[(reasons == "") & ~self._sampled(sample, number, frames, part)] = "sampling"
+        if part.name in self.section.quotas:
+            reasons[self._over_quota(frames, part.name, reasons == "")] = "quota"
+        return frames.select("frame_id", pl.Series("reason", reasons.tolist(), dtype=pl.String))
+
+    def _sampled(self, sample: _Sample, number: int, frames: pl.DataFrame, part: Part) -> Mask:
+        asked = np.ones(frames.height, np.bool_) if sample.where is None else sample.where.mask(frames, part.sources)
+        draws = np.array([_draw("sample", self.section.seed, number, key) for key in frames["frame_id"]], np.float64)
+        mask: Mask = ~asked | (draws < sample.keep)
+        return mask
+
+    def _over_quota(self, frames: pl.DataFrame, batch: str, open_: Mask) -> Mask:
+        """Tell which frames the quota has no room for; frames without a drive group are left out for that anyway."""
+        seed = self.section.seed
+        groups = frames["drive_group"].fill_null("")
+        placed = np.flatnonzero(open_ & frames["drive_group"].is_not_null().to_numpy())
+        draws = {group: _draw("group", seed, 0, group) for group in set(groups)}
+        keys = frames["frame_id"]
+        order = sorted(
+            placed.tolist(), key=lambda row: (draws[groups[row]], groups[row], _draw("frame", seed, 0, keys[row]))
+        )
+        over = np.zeros(frames.height, np.bool_)
+        over[order[self.section.quotas[batch] :]] = True
+        return over
+
+
+def _compiled(where: str, text: str, columns: Columns) -> Where | None:
+    if not text:
+        return None
+    try:
+        return compile_where(text, columns)
+    except UsageError as error:
+        raise UsageError(f"{where}: {error}") from error
+
+
+def _taken(part: Part, kept: pl.DataFrame) -> Part:
+    if kept.height == part.frames.height:
+        return part
+    tables = (
+        table.join(kept, on="frame_id", how="semi", maintain_order="left")
+        for table in (part.frames, part.sources, part.boxes)
+    )
+    return Part(part.name, *tables)
+
+
+def _draw(purpose: str, seed: int, number: int, key: str) -> float:
+    """Return a number from 0 to 1, the same on every machine."""
+    return int.from_bytes(hashlib.sha256(f"{purpose}:{seed}:{number}:{key}".encode()).digest()[:8]) / 2**64

@@ -1,0 +1,122 @@
+"""Place the frames of whole tables: what stands alone at once, what hangs together by one frame of its kind."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from driveflow.formats.source_split import spell_split
+from ingestion.merge_splits import check_names, place_sightings
+from ingestion.split_board import Placement, Sighting, SplitConflict, SplitRules
+
+_SEEN = ("frame_id", "drive", "source_split")
+_PLACED = {"frame_id": pl.String, "split": pl.String, "drive_group": pl.String}
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where frames are (frame_id, split, drive_group), and why each of the others is left out (frame_id, detail)."""
+
+    table: pl.DataFrame
+    leaks: pl.DataFrame
+    conflicts: Sequence[SplitConflict]
+
+
+def place_tables(batches: Sequence[tuple[str, pl.DataFrame]], rules: SplitRules) -> Places:
+    """Place the frames of `batches` (name, sources) as `place_frames` does.
+
+    Frames that are seen alike (in the same drives of the same batches, with the same split stated) go the same way, so
+    one of each kind is placed. A drive that nothing else touches is not even looked at frame by frame.
+    """
+    seen = _seen(batches, rules)
+    check_names(set(seen["drive"].unique()), set(seen["source_split"].unique()), rules.holdout)
+    plain = _plain_drives(seen)
+    undecided = plain.filter(pl.col("stated") == "").sort("number", "drive").head(1)  # it may be the first that trains
+    plain = plain.join(undecided, on="drive", how="anti")
+    rest = seen.join(plain, on="drive", how="anti")
+    kinds = _kinds(rest)
+    placement = place_sightings(_sightings(batches, rest, kinds), rules)
+    alone = _drawn(plain, rules)
+    placed = seen.select("frame_id", "drive").join(alone, on="drive").unique("frame_id")
+    return _expanded(placement, kinds, placed.select(_PLACED.keys()))
+
+
+def _seen(batches: Sequence[tuple[str, pl.DataFrame]], rules: SplitRules) -> pl.DataFrame:
+    """Return each sighting once, with the number of its batch and the split stated for it."""
+    parts = [
+        table.select(_SEEN).with_columns(name=pl.lit(name), number=pl.lit(number, pl.Int64))
+        for number, (name, table) in enumerate(batches)
+    ]
+    seen = pl.concat(parts).unique([*_SEEN, "name"], keep="first", maintain_order=True)
+    held = [name for name in seen["source_split"].unique() if spell_split(name or "") in rules.held]
+    is_held = pl.col("drive").is_in(list(rules.holdout.drives)) | pl.col("source_split").is_in(held)
+    fixed = pl.lit(None, pl.String)
+    for name, split in rules.fixed.items():
+        fixed = pl.when(pl.col("name") == name).then(pl.lit(split)).otherwise(fixed)
+    by_source = pl.when(is_held).then(pl.lit("holdout")).otherwise(pl.lit(""))
+    return seen.with_columns(stated=pl.coalesce(fixed, by_source))
+
+
+def _plain_drives(seen: pl.DataFrame) -> pl.DataFrame:
+    """Return drive, number and stated split of the drives that share no frame and are in one batch only."""
+    once = seen.select("frame_id", "drive", "number").unique()
+    lonely = once.with_columns(alone=~pl.col("frame_id").is_duplicated())
+    drives = lonely.group_by("drive").agg(pl.col("alone").all(), pl.col("number").min(), last=pl.col("number").max())
+    plain = drives.filter(pl.col("alone") & (pl.col("number") == pl.col("last"))).select("drive", "number")
+    held = (pl.col("stated") == "holdout").any()
+    stated = seen.group_by("drive").agg(stated=pl.when(held).then(pl.lit("holdout")).otherwise(pl.col("stated").max()))
+    return plain.join(stated, on="drive")
+
+
+def _kinds(rest: pl.DataFrame) -> pl.DataFrame:
+    """Return frame_id and `example`, a frame that is seen in just the same way."""
+    key = ["frame_id", "number", "drive", "stated"]
+    ordered = rest.select(key).unique().sort(key)
+    said = pl.concat_str(pl.col("number").cast(pl.String), "drive", "stated", separator="\0")
+    alike = ordered.with_columns(said=said).group_by("frame_id", maintain_order=True).agg(pl.col("said").str.join("\1"))
+    return alike.with_columns(example=pl.col("frame_id").first().over("said")).select("frame_id", "example")
+
+
+def _sightings(
+    batches: Sequence[tuple[str, pl.DataFrame]], rest: pl.DataFrame, kinds: pl.DataFrame
+) -> list[tuple[str, list[Sighting]]]:
+    examples = rest.join(kinds.select(frame_id="example").unique(), on="frame_id", how="semi", maintain_order="left")
+    arrived: list[tuple[str, list[Sighting]]] = [(name, []) for name, _ in batches]
+    for number, *sighting in examples.select("number", *_SEEN).iter_rows():
+        arrived[number][1].append(Sighting(*sighting))
+    return arrived
+
+
+def _drawn(plain: pl.DataFrame, rules: SplitRules) -> pl.DataFrame:
+    """Return drive, split and drive_group of drives that are groups of their own."""
+    splits = [
+        stated or rules.drawn(drive, first=False) for drive, stated in plain.select("drive", "stated").iter_rows()
+    ]
+    return plain.select("drive", pl.Series("split", splits, dtype=pl.String), drive_group="drive")
+
+
+def _expanded(placement: Placement, kinds: pl.DataFrame, placed: pl.DataFrame) -> Places:
+    ids = list(placement.splits)
+    columns = [ids, [placement.splits[key] for key in ids], [placement.groups[key] for key in ids]]
+    examples = pl.DataFrame(dict(zip(_PLACED, columns, strict=True)), schema=_PLACED).rename({"frame_id": "example"})
+    leaks = pl.DataFrame(
+        {"example": list(placement.leaks), "detail": list(placement.leaks.values())},
+        schema={"example": pl.String, "detail": pl.String},
+    )
+    others = kinds.join(examples, on="example").select(_PLACED.keys())
+    return Places(
+        table=pl.concat([placed, others]),
+        leaks=kinds.join(leaks, on="example").select("frame_id", "detail").sort("frame_id"),
+        conflicts=_all_conflicts(placement.conflicts, kinds),
+    )
+
+
+def _all_conflicts(conflicts: Sequence[SplitConflict], kinds: pl.DataFrame) -> list[SplitConflict]:
+    if not conflicts:
+        return []
+    alike = dict(kinds.group_by("example").agg(pl.col("frame_id").sort()).iter_rows())
+    return [
+        SplitConflict(frame_id, conflict.split, conflict.batch, conflict.stated)
+        for conflict in conflicts
+        for frame_id in alike[conflict.frame_id]
+    ]

@@ -1,0 +1,42 @@
+"""Place the frames of batches where a split goes by place or day, or is balanced; by drive alone it goes faster."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from driveflow.snapshots import SnapshotTables
+from ingestion.merge_places import Places, place_tables
+from ingestion.merge_splits import place_frames
+from ingestion.split_board import SplitRules
+from ingestion.split_units import contents, sightings
+
+
+def place_batches(batches: Sequence[tuple[str, SnapshotTables]], rules: SplitRules) -> Places:
+    """Place the frames of `batches` (name, tables) in the order of their arrival."""
+    if rules.splits.by == "drive_group" and not rules.splits.balance:
+        return place_tables([(name, pl.DataFrame(pl.from_arrow(tables.sources))) for name, tables in batches], rules)
+    seen = [(name, sightings(tables, rules.splits)) for name, tables in batches]
+    placement = place_frames(seen, rules, _all_contents([tables for _, tables in batches]))
+    ids = list(placement.splits)
+    splits, groups = [placement.splits[key] for key in ids], [placement.groups[key] for key in ids]
+    leaks = sorted(placement.leaks.items())
+    return Places(
+        table=_texts({"frame_id": ids, "split": splits, "drive_group": groups}),
+        leaks=_texts({"frame_id": [key for key, _ in leaks], "detail": [why for _, why in leaks]}),
+        conflicts=placement.conflicts,
+    )
+
+
+def _all_contents(batches: Sequence[SnapshotTables]) -> dict[str, dict[str, int]]:
+    """Return what every frame holds; of two batches that drew one frame, the one with more boxes of a class counts."""
+    found: dict[str, dict[str, int]] = {}
+    for tables in batches:
+        for frame_id, counts in contents(tables).items():
+            known = found.setdefault(frame_id, {})
+            for name, count in counts.items():
+                known[name] = max(count, known.get(name, 0))
+    return found
+
+
+def _texts(columns: dict[str, list[str]]) -> pl.DataFrame:
+    return pl.DataFrame(columns, schema=dict.fromkeys(columns, pl.String))
