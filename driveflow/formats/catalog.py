@@ -14,6 +14,7 @@ from driveflow.formats.label_studio_tasks import label_studio_files
 from driveflow.formats.labelme import labelme_files, read_labelme
 from driveflow.formats.mot import mot_files, read_mot
 from driveflow.formats.nuscenes import nuscenes_files, read_nuscenes
+from driveflow.formats.open_images import open_images_files, read_open_images
 from driveflow.formats.openlabel import openlabel_files, read_openlabel
 from driveflow.formats.recording import read_recording, recording_files
 from driveflow.formats.scalabel import read_scalabel, scalabel_files
@@ -47,6 +48,7 @@ FORMATS: Final[Mapping[str, LabelFormat]] = {
     "coco": LabelFormat(read_coco, coco_files),
     "openlabel": LabelFormat(read_openlabel, openlabel_files),
     "label_studio": LabelFormat(read_label_studio, label_studio_files),
+    "open_images": LabelFormat(read_open_images, open_images_files),
     "bdd100k": LabelFormat(read_bdd100k, bdd100k_files),
     "scalabel": LabelFormat(read_scalabel, scalabel_files),
     "cvat": LabelFormat(read_cvat, cvat_files),

@@ -326,8 +326,8 @@ def test_a_missing_picture_costs_its_boxes_by_name():
         "[",
         "[3, null]",
         '[{"data": 3, "annotations": [7, {"result": "x"}, {"result": [8, {"value": []}]}], "predictions": 1}]',
-        '[{"data": {"image": [[], 3]}, "annotations": [{"result": [{"value": {"x": {}, "radiusX": 1, "radiusY": 1}}]}]}]',
-        '[{"data": {"image": "a.jpg"}, "annotations": [{"result": [{"value": {"x": NaN, "points": [[NaN, 1e999]]}}]}]}]',
+        '[{"data": {"image": [3]}, "annotations": [{"result": [{"value": {"x": {}, "radiusX": 1, "radiusY": 1}}]}]}]',
+        '[{"data": {"image": "a.jpg"}, "annotations": [{"result": [{"value": {"x": NaN, "points": [[NaN, 9]]}}]}]}]',
     ],
 )
 def test_no_content_makes_the_reader_raise(text):
