@@ -13,6 +13,7 @@ from cli.data.quarantine import app as quarantine
 from cli.data.show import show
 from cli.data.split import split
 from cli.data.tag import tag
+from cli.data.verify import verify
 from cli.data.withdraw import withdraw
 
 app = typer.Typer(no_args_is_help=True)
@@ -35,4 +36,5 @@ app.command("tag")(tag)
 app.add_typer(quarantine, name="quarantine")
 app.command("split")(split)
 app.command("explain")(explain)
+app.command("verify")(verify)
 app.command("withdraw")(withdraw)

@@ -1,116 +1,152 @@
-"""`driveflow data explain`: a frame's story, from where it was found to every decision about it."""
+"""`driveflow data explain`: a frame's story, from where it was found to every model that saw it."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, as_text, emit
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, as_text, emit, say
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from driveflow.canonical import Json
-    from driveflow.snapshots import Snapshot
+    from driveflow.place import Place
+    from ingestion.story import Story
 
-_SHOWN = 5
+_IN_LINES = ("sources", "steps", "conflicts", "quarantine", "campaigns", "models", "withdrawn", "tags")
 
 
 def explain(
-    frame: Annotated[str, typer.Argument(help="Beginning of a frame id, or end of a file's path.", show_default=False)],
-    snapshot: Annotated[str, typer.Option("--snapshot", "-s", help="Address or id of a snapshot.")],
+    frame: Annotated[
+        str, typer.Argument(help="Beginning of a frame id, end of a file's path, or TAG:PATH.", show_default=False)
+    ],
+    snapshot: Annotated[
+        str, typer.Option("--snapshot", "-s", help="Only how this snapshot came to be; all of them if left out.")
+    ] = "",
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page with the picture and its boxes.", dir_okay=False)
+    ] = None,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
-    """Tell a frame's story: where it was found, its labels, and every decision on the way to the snapshot.
+    """Tell a frame's story: where it was found, its labels, all that was decided about it, and the models that saw it.
 
-    Example:
-      driveflow data explain front/000412.jpg --snapshot 3f2a
+    Examples:
+      driveflow data explain front/000412.jpg
+      driveflow data explain may:front/000412.jpg --html frame.html
 
     Exit codes: 0 done, 2 usage, 3 not found.
     """
+    from cli.output import place_from
+
+    place = place_from(workspace, profile)
+    story = _story(frame, snapshot, place, (workspace, profile))
+    told = {**story.to_json(), **_elsewhere(story, place)}
+    if html is not None:
+        _write_page(html, story, told, place)
+    emit(told, output, _text(told))
+
+
+def _story(frame: str, snapshot: str, place: "Place", where: "tuple[Path, str]") -> "Story":
+    from cli.frame_argument import find_frame, frame_of_store
     from cli.snapshot_argument import find_snapshot, lineage
+    from driveflow.errors import NotFoundError
+    from driveflow.withdrawn import read_tombstone
+    from ingestion.story import records_of_store, tell_story
 
-    story = _story(frame, list(lineage(find_snapshot(snapshot, workspace, profile))))
-    emit(story, output, _story_text(story))
-
-
-def _story(frame: str, snapshots: "list[Snapshot]") -> "dict[str, Json]":
-    frame_id = _frame_id(frame, snapshots)
-    story: dict[str, Json] = {"frame_id": frame_id, "sources": [], "labels": {}}
-    steps: list[Json] = []
-    for snapshot in reversed(snapshots):  # oldest first: later tables say more
-        frames = _rows(snapshot.frames(), frame_id)
-        for row in frames:
-            story |= {name: row[name] for name in ("width", "height", "split", "drive_group", "annotated_classes")}
-            story["sources"] = [_source(source) for source in _rows(snapshot.sources(), frame_id)]
-            story["labels"] = _tally(_table_of(snapshot.boxes(), frame_id)["class_name"])
-        step = str(snapshot.made_by().get("step", "")) if snapshot.record_id else ""
-        made: dict[str, Json] = {"snapshot": snapshot.snapshot_id[:16], "step": step, "holds_it": bool(frames)}
-        steps += [{**made, **_decision(row)} for row in _rows(snapshot.decisions(), frame_id)] or [made]
-    return {**story, "steps": steps}
+    if snapshot:
+        records = list(lineage(find_snapshot(snapshot, *where)))[::-1]
+        return tell_story(find_frame(frame, records), records, all_records=True)
+    frame_id = frame_of_store(frame, place.store, *where)
+    story = tell_story(frame_id, records_of_store(place.store))
+    if not story.held_by and read_tombstone(place.store, frame_id) is None:
+        raise NotFoundError(f"No frame of {place.store} has the id {frame_id}.")
+    return story
 
 
-def _story_text(story: "Mapping[str, Json]") -> str:
+def _elsewhere(story: "Story", place: "Place") -> "dict[str, Json]":
+    """Return what lies beside the snapshots: tags, campaigns, models, and whether the frame was withdrawn."""
+    from cli.open_ledger import ledger_of
+    from driveflow.tags import current_tags
+    from driveflow.withdrawn import read_tombstone
+    from ingestion.find_traces import models_that_saw, trace_snapshots
+
+    store, frame_id = place.store, story.frame_id
+    ids = {snapshot.snapshot_id for snapshot in story.held_by}
+    ledger = ledger_of(place)
+    seen = models_that_saw(ledger, trace_snapshots(store, [frame_id]))[frame_id] if ledger else []
+    tombstone = read_tombstone(store, frame_id)
+    gone = tombstone.to_json() if tombstone else {}
+    return {
+        "tags": [tag.name for tag in current_tags(store) if tag.snapshot.partition("#")[0] in ids],
+        "campaigns": _campaigns(store, frame_id),
+        "models": [
+            {"model": item.model, "version": item.version, "state": item.state, "how": item.how, "digest": item.digest}
+            for item in seen
+        ],
+        "withdrawn": {name: gone[name] for name in ("reason", "who", "at", "state")} if gone else None,
+    }
+
+
+def _campaigns(store: str, frame_id: str) -> "list[Json]":
+    from labeling.campaigns import is_closed, list_campaigns, list_returns, open_manifest
+
+    found: list[Json] = []
+    for campaign_id in list_campaigns(store):
+        manifest = open_manifest(store, campaign_id)
+        for sent in manifest.frames:
+            if sent.frame_id == frame_id:
+                returns = len(list_returns(store, [campaign_id]))
+                state = "closed" if is_closed(store, campaign_id) else "open"
+                asked = list(sent.missing_classes)
+                told: dict[str, Json] = {"campaign": campaign_id, "purpose": manifest.purpose, "asked_for": asked}
+                found.append({**told, "state": state, "files_returned": returns})
+    return found
+
+
+def _write_page(path: Path, story: "Story", told: "Mapping[str, Json]", place: "Place") -> None:
+    from driveflow.errors import DriveflowError
+    from driveflow.images.pixels import open_pixels
+    from ingestion.story_page import story_page
+
+    data = None
+    for snapshot in reversed(story.held_by):
+        try:
+            data = open_pixels(snapshot, place).read(story.frame_id)
+            break
+        except DriveflowError:
+            continue
+    path.write_text(story_page(told, story.boxes, data), encoding="utf-8")
+    say(f"Wrote {path}")
+
+
+def _text(told: "Mapping[str, Json]") -> str:
     """Return the story as lines for a person: what the frame is, where it was found, then step after step."""
-    facts = [name for name in story if name not in {"sources", "steps"}]
-    sources, steps = story["sources"], story["steps"]
-    lines = [as_text({name: story[name] for name in facts}), "found at:"]
-    lines += [f"  {as_text(list(source.values()))}".replace("\n", "  ") for source in _mappings(sources)]
-    lines.append("decided:")
-    for step in _mappings(steps):
-        words = [step.get(name) for name in ("verdict", "reason", "detail")]
-        twin = f"twin {str(step['twin'])[:16]}" if step.get("twin") else ""
-        held = "" if "verdict" in step else "holds it" if step["holds_it"] else "does not hold it"
-        told = ", ".join(str(word) for word in (*words, twin, held) if word)
-        lines.append(f"  {step['step'] or 'snapshot'} {step['snapshot']}: {told}")
+    lines = [as_text({name: value for name, value in told.items() if name not in _IN_LINES})]
+    tags = told["tags"]
+    lines += [f"tags: {', '.join(map(str, tags))}"] if isinstance(tags, list) and tags else []
+    lines += ["found at:", *_lines(told["sources"]), "decided:", *map(_step, _mappings(told["steps"]))]
+    for name in ("conflicts", "quarantine", "campaigns", "models"):
+        found = _lines(told[name])
+        lines += [f"{name}:", *found] if found else []
+    gone = told["withdrawn"]
+    if isinstance(gone, Mapping):
+        lines.append(f"withdrawn {gone['at']} by {gone['who']}: {gone['reason']}")
     return "\n".join(lines)
+
+
+def _step(step: "Mapping[str, Json]") -> str:
+    words = [step.get(name) for name in ("verdict", "reason", "detail")]
+    twin = f"twin {str(step['twin'])[:16]}" if step.get("twin") else ""
+    held = "" if "verdict" in step else "holds it" if step["holds_it"] else "does not hold it"
+    told = ", ".join(str(word) for word in (*words, twin, held) if word)
+    return f"  {step['step'] or 'snapshot'} {step['snapshot']}: {told}"
+
+
+def _lines(rows: "Json") -> list[str]:
+    return [f"  {as_text(list(row.values()))}".replace("\n", "  ") for row in _mappings(rows)]
 
 
 def _mappings(value: "Json") -> "list[Mapping[str, Json]]":
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
-
-
-def _frame_id(text: str, snapshots: "list[Snapshot]") -> str:
-    """Return the one frame whose id begins with `text`, or whose path ends with it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    from driveflow.errors import NotFoundError, UsageError
-
-    sources = pa.concat_tables([snapshot.sources().select(["frame_id", "batch", "path"]) for snapshot in snapshots])
-    paths = pc.binary_join_element_wise(sources["batch"], sources["path"], "/")
-    ends = pc.or_(pc.equal(paths, text), pc.ends_with(paths, f"/{text}"))
-    matching = sources["frame_id"].filter(pc.or_(pc.starts_with(sources["frame_id"], text), ends))
-    found = sorted(matching.unique().to_pylist())
-    if not found:
-        raise NotFoundError(f"No frame of this snapshot or its parents has an id or a path like {text!r}.")
-    if len(found) > 1:
-        shown = ", ".join(item[:16] for item in found[:_SHOWN])
-        raise UsageError(f"{len(found)} frames are like {text!r}: {shown}; write more of it.")
-    return str(found[0])
-
-
-def _table_of(table: "pa.Table", frame_id: str) -> "pa.Table":
-    import pyarrow.compute as pc
-
-    return table.filter(pc.equal(table["frame_id"], frame_id))
-
-
-def _rows(table: "pa.Table", frame_id: str) -> "list[dict[str, Json]]":
-    rows: list[dict[str, Json]] = _table_of(table, frame_id).to_pylist()
-    return rows
-
-
-def _source(row: "dict[str, Json]") -> "dict[str, Json]":
-    return {name: row[name] for name in ("batch", "path", "drive", "camera", "captured_ns")}
-
-
-def _decision(row: "dict[str, Json]") -> "dict[str, Json]":
-    return {name: row[name] for name in ("verdict", "rule", "reason", "score", "limit", "twin", "detail")}
-
-
-def _tally(values: "pa.ChunkedArray") -> "dict[str, Json]":
-    counts = ((str(item["values"].as_py()), item["counts"].as_py()) for item in values.value_counts())
-    return dict(sorted(counts))
