@@ -1,5 +1,6 @@
 """Read LabelMe: the JSON of today's tool, and the XML of the old web tool."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -27,11 +28,12 @@ from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import split_of_folders
 
 _JSON_KEYS: Final = frozenset(["shapes", "imagePath"])
+_BROKEN: Final = re.compile(rb'^\s*\{.*"shapes"\s*:\s*\[.*("imagePath"|"shape_type")', re.DOTALL)
 
 
 def labelme_files(sniffer: Sniffer) -> list[str]:
     """Return the files that are LabelMe's, by content."""
-    documents = [path for path in sniffer.ending_in(".json") if sniffer.json_shape(path).keys >= _JSON_KEYS]
+    documents = [path for path in sniffer.ending_in(".json") if _is_json(sniffer, path)]
     return sorted([*documents, *(path for path in sniffer.ending_in(".xml") if _is_old(sniffer, path))])
 
 
@@ -46,6 +48,13 @@ def read_labelme(files: LabelFiles, annotations: str = "") -> LabelSet:
     for path in found:
         reader.read(path, decode_xml if path.lower().endswith(".xml") else decode_json)
     return reader.finish()
+
+
+def _is_json(sniffer: Sniffer, path: str) -> bool:
+    shape = sniffer.json_shape(path)
+    if shape.kind != "none":
+        return shape.keys >= _JSON_KEYS
+    return _BROKEN.search(sniffer.head(path)) is not None  # what is cut short must be named, not passed over
 
 
 def _is_old(sniffer: Sniffer, path: str) -> bool:

@@ -138,7 +138,7 @@ def _read_line(number: int, line: str, names: Sequence[str]) -> MotBox:
     if not has_area(corners):
         raise _LineError("label_bad_box", f"width {width:g} and height {height:g}: the box has no area", int(frame))
     more = values[7:] if len(values) < _WITH_3D else []
-    class_name = _class_of(more[0] if more else -1, names, int(frame))
+    class_name = _class_of(more[0] if more else -1.0, names, int(frame))
     visibility = more[1] if len(more) > 1 and 0 <= more[1] <= 1 else None
     return MotBox(number, int(frame), int(track) if track >= 0 else None, class_name, corners, flag, visibility)
 

@@ -51,7 +51,7 @@ def _looks_like_voc(sniffer: Sniffer, path: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Splits:
-    """What ImageSets/Main says: files that list, and of each picture's path without extension its split."""
+    """What ImageSets/Main says: of each picture's path without extension its split; `files` are all of ImageSets."""
 
     files: frozenset[str]
     of: Mapping[str, str]  # "<root>/<name in the list>" -> split
@@ -59,8 +59,8 @@ class _Splits:
 
 
 def _splits(files: LabelFiles) -> _Splits:
-    lists = [path for path in files.paths if f"/{path}".rpartition("/")[0].endswith("/ImageSets/Main")]
-    lists = [path for path in lists if path.lower().endswith(".txt")]
+    texts = [path for path in files.paths if "/ImageSets/" in f"/{path}" and path.lower().endswith(".txt")]
+    lists = [path for path in texts if f"/{path}".rpartition("/")[0].endswith("/ImageSets/Main")]
     found: dict[str, str] = {}
     # valid and test before train: nothing that one list holds out is trained on because of another
     for path in sorted(lists, key=_split_of_list, reverse=True):
@@ -69,7 +69,7 @@ def _splits(files: LabelFiles) -> _Splits:
             lines = files.read(path).decode("utf-8-sig", "replace").splitlines()
             for name in (line.split()[0] for line in lines if line.split()):
                 found.setdefault(f"{root}/{name}".lstrip("/"), split)
-    return _Splits(frozenset(lists), found, frozenset(map(_root_of_list, lists)))
+    return _Splits(frozenset(texts), found, frozenset(map(_root_of_list, lists)))
 
 
 def _split_of_list(path: str) -> str:

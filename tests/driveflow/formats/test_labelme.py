@@ -141,9 +141,11 @@ def test_a_file_of_bad_shapes_only_is_no_empty_picture():
     assert looked_for(read(labelme(shape(((1, 1), (1, 1)))))) == {}
 
 
-def test_a_broken_file_is_named_with_its_boxes():
-    files = InMemory(pictures("a.jpg") | {"a.json": labelme(shape(), shape())[:-5]})
-    labels = read_labelme(files, "a.json")
+@pytest.mark.parametrize(
+    "broken", [labelme(shape(), shape())[:-5], labelme(shape(), shape(label="L")).replace("L", "\\ud800")]
+)
+def test_a_broken_file_is_named_with_its_boxes(broken):
+    labels = read(broken)
 
     assert problems(labels) == [("a.json", None, "label_syntax")]
     assert labels.boxes_read == 2
