@@ -20,10 +20,11 @@ from driveflow.withdrawn import REASON as WITHDRAWN
 from driveflow.withdrawn import withdrawn_ids
 from ingestion.account import describe_empty, file_counts, frame_counts, quarantine_rows
 from ingestion.batch_files import BatchFiles, Refusal, open_files
+from ingestion.find_metadata import find_metadata
 from ingestion.look import Looked, look_at_members, look_at_objects
 from ingestion.metadata import Metadata
 from ingestion.open_container import rules_of
-from ingestion.read_labels import read_batch_labels, read_batch_metadata
+from ingestion.read_labels import read_batch_labels
 from ingestion.sort_files import SortedFiles, sort_files
 from ingestion.take_boxes import TakenBoxes, take_boxes
 from ingestion.take_frames import TakenFrames, take_frames
@@ -133,10 +134,10 @@ def _read(request: BatchRequest) -> _Read:
         check_annotated(request.section, request.taxonomy)
     files = open_files(request.objects, rules_of(request.section))
     read = read_batch_labels(files, request.section)
-    metadata, place = read_batch_metadata(files, request.section)
+    metadata = find_metadata(files, request.section)
     counts = box_counts(read.labels)
     classes = classes_as_found(counts) if request.taxonomy is None else map_classes(request.taxonomy, counts)
-    ordered = sort_files(files, read.labels.files, place)
+    ordered = sort_files(files, read.labels.files, metadata.files)
     return _Read(files, read.labels, metadata, classes, ordered, read.label_format, read.note)
 
 

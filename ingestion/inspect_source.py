@@ -11,8 +11,9 @@ from driveflow.flow.sections import BatchSection
 from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.label_set import LabelProblem, LabelSet, names_ignore_region
 from ingestion.batch_files import BatchFiles, open_files
+from ingestion.find_metadata import find_metadata
 from ingestion.open_container import rules_of
-from ingestion.read_labels import BatchLabels, read_batch_labels, read_batch_metadata
+from ingestion.read_labels import BatchLabels, read_batch_labels
 from ingestion.sort_files import sort_files
 from ingestion.source import list_source
 from ingestion.taxonomy import box_counts
@@ -45,14 +46,14 @@ def inspect_source(uri: str, section: BatchSection) -> Inspection:
     annotated = section if section.annotations or not source.annotations else _reading(section, source.annotations)
     files = open_files(source.objects, rules_of(annotated))
     read = read_batch_labels(files, annotated)
-    metadata, place = read_batch_metadata(files, annotated)
+    metadata = find_metadata(files, annotated)
     classes = dict(sorted(box_counts(read.labels).items()))
-    ordered = sort_files(files, read.labels.files, place)
+    ordered = sort_files(files, read.labels.files, metadata.files)
     report: dict[str, Json] = {
         "source": uri,
         **_formats(read, files),
         **_files(files, len(ordered.pictures)),
-        "metadata": place,
+        "metadata": ", ".join(metadata.files),
         **_labels(read.labels, classes),
         "problems": _problems([*read.labels.problems, *metadata.problems], files),
         "notes": [note for note in (read.note, *read.labels.notes, metadata.note, *ordered.notes) if note],

@@ -1,15 +1,19 @@
-"""Read the CSV that says where and when each picture was taken."""
+"""Read the tables that say where and when each picture was taken."""
 
 import _csv
 import csv
 import io
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from driveflow.formats.label_set import LabelFiles, LabelProblem
+from driveflow.formats.near_time import NearTimes
 from driveflow.formats.path_index import plain_path
 from driveflow.tables import CLOCKS
+from ingestion.capture_times import COUNTS, MOMENT, OFFSET, CaptureTime, TimeCellError, count_ns, moment_ns
+from ingestion.parquet_rows import NoParquetError, parquet_rows
 
 _TEXTS = ("drive", "camera")
 _INT64 = 2**63
@@ -17,7 +21,7 @@ _INT64 = 2**63
 
 @dataclass(frozen=True, slots=True)
 class PictureData:
-    """What the CSV says of one picture; what it does not say, or says wrongly, is empty or null."""
+    """What the tables say of one picture; what they do not say, or say wrongly, is empty or null."""
 
     drive: str = ""
     camera: str = ""
@@ -36,76 +40,116 @@ class Metadata:
 
     rows: Mapping[str, PictureData]
     problems: tuple[LabelProblem, ...]
-    note: str = ""  # why the file was not read at all
+    note: str = ""  # why a file was not read at all, and what times are made of
+    files: tuple[str, ...] = ()  # places of the tables
 
 
 class _CellError(ValueError):
     """A cell that cannot be used."""
 
 
-def read_metadata(files: LabelFiles, path: str, places: Mapping[str, str]) -> Metadata:
-    """Return what the CSV at `path` says; `places` gives the place of each file by its name.
-
-    Columns: path, and any of drive, camera, captured_ns, clock, lat, lon, speed_mps, heading_deg; every other column is
-    an attribute of the frame. A cell that makes no sense is left out and named by its line; the others count.
-    """
-    try:
-        text = files.read(path).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        return Metadata({}, (LabelProblem(path, "metadata_syntax", f"no UTF-8 text: byte {error.start}"),))
-    delimiter = _delimiter(text)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    try:
-        header = [name.strip() for name in next(reader, [])]
-        if "path" not in header:
-            return Metadata({}, (), f"{path} has no column 'path', only {header[:10]}; it is not read as metadata.")
-        return _read_rows(_Sheet(path, header, places), reader)
-    except csv.Error as error:
-        detail = f"no CSV: {error}"
-        return Metadata({}, (LabelProblem(path, "metadata_syntax", detail, reader.line_num),))
-
-
 @dataclass(slots=True)
 class _Sheet:
-    """The CSV as it is read."""
+    """The tables as they are read; `path` is the one at hand."""
 
-    path: str
-    header: list[str]
     places: Mapping[str, str]
+    near: NearTimes
+    path: str = ""
     rows: dict[str, PictureData] = field(default_factory=dict)
     problems: list[LabelProblem] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    units: Counter[str] = field(default_factory=Counter)  # columns that times are of
 
-    def report(self, line: int, reason: str, detail: str) -> None:
+    def report(self, line: int | None, reason: str, detail: str) -> None:
         self.problems.append(LabelProblem(self.path, reason, detail, line))
 
 
-def _delimiter(text: str) -> str:
-    header = text.partition("\n")[0]
-    return max(",;\t", key=header.count)
+def read_metadata(
+    files: LabelFiles, paths: Sequence[str], places: Mapping[str, str], tolerance_ns: int = 0
+) -> Metadata:
+    """Return what the CSV and Parquet files at `paths` say; `places` gives the place of each file by its name.
+
+    Columns: path, and any of drive, camera, clock, lat, lon, speed_mps, heading_deg and those of times; every other
+    column is an attribute of the frame. A cell that makes no sense is left out and named by its line; the others count.
+    A path that no file has means the file whose name has the nearest time, at most `tolerance_ns` away; it is listed.
+    """
+    sheet = _Sheet(places, NearTimes(places, tolerance_ns))
+    for path in paths:
+        sheet.path = path
+        if path.lower().endswith(".parquet"):
+            _read_parquet(sheet, files.read(path))
+        else:
+            _read_csv(sheet, files.read(path))
+    units = [f"Times of {count} pictures are of {column}." for column, count in sorted(sheet.units.items())]
+    return Metadata(sheet.rows, tuple(sheet.problems), " ".join([*sheet.notes, *units]), tuple(paths))
 
 
-def _read_rows(sheet: _Sheet, reader: "_csv.Reader") -> Metadata:
+def _read_csv(sheet: _Sheet, data: bytes) -> None:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        sheet.report(None, "metadata_syntax", f"no UTF-8 text: byte {error.start}")
+        return
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=text.partition("\n")[0].count))
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        if _has_paths(sheet, header):
+            for line, cells in _lines(reader):
+                _read_cells(sheet, line, header, cells)
+    except csv.Error as error:
+        sheet.report(reader.line_num, "metadata_syntax", f"no CSV: {error}")
+
+
+def _read_parquet(sheet: _Sheet, data: bytes) -> None:
+    try:
+        rows = parquet_rows(data)
+        if _has_paths(sheet, rows.columns):
+            for number, row in enumerate(rows, 1):
+                _read_row(sheet, number, row)
+    except NoParquetError as error:
+        sheet.report(None, "metadata_syntax", str(error))
+
+
+def _has_paths(sheet: _Sheet, header: Sequence[str]) -> bool:
+    if "path" in header:
+        return True
+    columns = list(header[:10])
+    sheet.notes.append(f"{sheet.path} has no column 'path', only {columns}; it is not read as metadata.")
+    return False
+
+
+def _lines(reader: "_csv.Reader") -> Iterator[tuple[int, Sequence[str]]]:
     line = reader.line_num + 1
     for cells in reader:
         if cells:
-            _read_row(sheet, line, cells)
+            yield line, cells
         line = reader.line_num + 1  # a cell may hold line breaks: a row is known by the line it starts on
-    return Metadata(sheet.rows, tuple(sheet.problems))
 
 
-def _read_row(sheet: _Sheet, line: int, cells: Sequence[str]) -> None:
-    if len(cells) != len(sheet.header):
-        sheet.report(line, "metadata_syntax", f"{len(cells)} cells under {len(sheet.header)} columns")
-        return
-    row = {name: cell.strip() for name, cell in zip(sheet.header, cells, strict=True)}
+def _read_cells(sheet: _Sheet, line: int, header: Sequence[str], cells: Sequence[str]) -> None:
+    if len(cells) != len(header):
+        sheet.report(line, "metadata_syntax", f"{len(cells)} cells under {len(header)} columns")
+    else:
+        _read_row(sheet, line, {name: cell.strip() for name, cell in zip(header, cells, strict=True)})
+
+
+def _read_row(sheet: _Sheet, line: int, row: dict[str, str]) -> None:
     name = row.pop("path")
-    place = sheet.places.get(name) or sheet.places.get(plain_path(name))
+    place = sheet.places.get(name) or sheet.places.get(plain_path(name)) or _nearest(sheet, line, name)
     if place is None:
         sheet.report(line, "metadata_unknown_path", f"path {name!r} is no file of the batch")
     elif place in sheet.rows:
         sheet.report(line, "metadata_repeated_path", f"path {name!r} has a row already; that one counts")
     else:
         sheet.rows[place] = _picture_data(sheet, line, row)
+
+
+def _nearest(sheet: _Sheet, line: int, name: str) -> str | None:
+    joined = sheet.near.find(plain_path(name))
+    if joined is None:
+        return None
+    sheet.report(line, "metadata_nearest_path", joined.detail)
+    return sheet.places[joined.found]
 
 
 def _picture_data(sheet: _Sheet, line: int, row: dict[str, str]) -> PictureData:
@@ -115,25 +159,49 @@ def _picture_data(sheet: _Sheet, line: int, row: dict[str, str]) -> PictureData:
             return None
         try:
             return read(text)
-        except _CellError as error:
+        except (_CellError, TimeCellError) as error:
             sheet.report(line, "metadata_bad_value", f"{name} {text!r} {error}")
             return None
 
     known = {name: take(name, str) or "" for name in _TEXTS}
     known |= {name: take(name, read) for name, read in _READERS.items()}
-    known["clock"] = take("clock", _clock) or ""
+    times = [_time(name, take(name, read)) for name, read in _TIMES.items()]
+    captured = _captured(sheet, line, [time for time in times if time is not None], take(OFFSET, _offset))
+    known["captured_ns"] = captured.captured_ns if captured else None
+    known["clock"] = take("clock", _clock) or (captured.clock if captured else "")
     attributes = {name: text for name, text in row.items() if name and text}
     return PictureData(**known, attributes=attributes)  # type: ignore[arg-type]
 
 
-def _nanoseconds(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        raise _CellError("is no whole number of nanoseconds") from None
-    if not -_INT64 <= value < _INT64:
-        raise _CellError("does not fit into 64 bits")
-    return value
+def _time(column: str, value: object) -> CaptureTime | None:
+    return CaptureTime(value, column, "utc" if column == MOMENT else "") if isinstance(value, int) else None
+
+
+def _captured(sheet: _Sheet, line: int, times: Sequence[CaptureTime], offset: object) -> CaptureTime | None:
+    """Return the time of the finest column, moved by the row's epoch where it is a count; others must agree with it."""
+    if not times:
+        return None
+    moved = [
+        CaptureTime(time.captured_ns + offset, time.column)
+        if isinstance(offset, int) and time.column != MOMENT
+        else time
+        for time in times
+    ]
+    first = moved[0]
+    for other in moved[1:]:
+        if abs(other.captured_ns - first.captured_ns) >= COUNTS.get(other.column, 1):
+            sheet.report(
+                line, "metadata_bad_value", f"{other.column} is another time than {first.column}, which counts"
+            )
+    if not -_INT64 <= first.captured_ns < _INT64:
+        sheet.report(line, "metadata_bad_value", f"{first.column} with {OFFSET} does not fit into 64 bits")
+        return None
+    sheet.units[first.column] += 1
+    return first
+
+
+def _offset(text: str) -> int:
+    return count_ns(text, 1)
 
 
 def _clock(text: str) -> str:
@@ -155,8 +223,15 @@ def _within(least: float, most: float) -> Callable[[str], float]:
     return read
 
 
+def _count(unit_ns: int) -> Callable[[str], int]:
+    return lambda text: count_ns(text, unit_ns)
+
+
+_TIMES: Mapping[str, Callable[[str], int]] = {
+    **{column: _count(unit_ns) for column, unit_ns in COUNTS.items()},
+    MOMENT: moment_ns,
+}
 _READERS: Mapping[str, Callable[[str], object]] = {
-    "captured_ns": _nanoseconds,
     "lat": _within(-90, 90),
     "lon": _within(-180, 180),
     "speed_mps": _within(-200, 500),

@@ -1,4 +1,4 @@
-"""Read what the files of a batch say of its pictures: labels of one format, and metadata."""
+"""Read what the files of a batch say of its pictures: labels of one format."""
 
 from dataclasses import dataclass, replace
 
@@ -8,11 +8,10 @@ from driveflow.errors import NotFoundError
 from driveflow.flow.sections import BatchSection
 from driveflow.formats.catalog import FORMATS
 from driveflow.formats.detect import detect_formats
-from driveflow.formats.label_set import LabelSet
+from driveflow.formats.label_set import LabelProblem, LabelSet
+from driveflow.formats.near_time import TimedPaths
 from ingestion.batch_files import BatchFiles
-from ingestion.metadata import Metadata, read_metadata
 
-_METADATA = "metadata.csv"
 _RECORDING = "recording"
 
 
@@ -42,7 +41,10 @@ def read_batch_labels(files: BatchFiles, section: BatchSection) -> BatchLabels:
         raise NotFoundError(f"annotations: {section.annotations!r} is no file of the batch.")
     found = detect_formats(files, annotations) if section.format == "auto" else [section.format]
     kind = found[0]
-    labels = FORMATS[kind].read(files, annotations)
+    if section.join_tolerance_ms > 0:
+        labels = _read_with_tolerance(kind, files, annotations, section.join_tolerance_ms)
+    else:
+        labels = FORMATS[kind].read(files, annotations)
     if section.format not in {"auto", "folder"} and not labels.files:
         raise NotFoundError(
             f"Batch {section.name!r} states format {kind}, but holds no {kind} labels; "
@@ -69,16 +71,24 @@ def _with_times(labels: LabelSet, files: BatchFiles) -> LabelSet:
     )
 
 
-def read_batch_metadata(files: BatchFiles, section: BatchSection) -> tuple[Metadata, str]:
-    """Return the metadata and the place of its file; nothing where there is none.
+@dataclass(frozen=True, slots=True)
+class _Tolerant:
+    """A batch in which a name with a time that is a little off finds its file."""
 
-    Raises:
-        NotFoundError: `section` names a file that is not there.
-    """
-    place = files.place_of(section.metadata or _METADATA)
-    if place not in files.by_place:
-        if section.metadata:
-            raise NotFoundError(f"Batch {section.name!r}: metadata {section.metadata!r} is no file of the batch.")
-        return Metadata({}, ()), ""
-    places = {file.name: file.place for file in files.files}
-    return read_metadata(files, place, places), place
+    files: BatchFiles
+    paths: TimedPaths
+
+    def read(self, path: str) -> bytes:
+        return self.files.read(path)
+
+    def tell(self, labels: LabelSet) -> LabelSet:
+        """Return `labels` with a row for every name that was taken for another."""
+        joined = [
+            LabelProblem(item.wanted, "label_nearest_picture", item.detail) for item in self.paths.joined.values()
+        ]
+        return replace(labels, problems=(*labels.problems, *joined))
+
+
+def _read_with_tolerance(kind: str, files: BatchFiles, annotations: str, tolerance_ms: float) -> LabelSet:
+    tolerant = _Tolerant(files, TimedPaths.of(files.paths, round(tolerance_ms * 1_000_000)))
+    return tolerant.tell(FORMATS[kind].read(tolerant, annotations))

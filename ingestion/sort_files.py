@@ -20,8 +20,8 @@ class SortedFiles:
     notes: tuple[str, ...]
 
 
-def sort_files(files: BatchFiles, labels: Collection[str], metadata: str) -> SortedFiles:
-    """Sort `files`; `labels` are the places of those read as labels, `metadata` that of the metadata.
+def sort_files(files: BatchFiles, labels: Collection[str], metadata: Collection[str]) -> SortedFiles:
+    """Sort `files`; `labels` are the places of those read as labels, `metadata` those of the metadata.
 
     Whatever is not known to be something else is a picture until its content says otherwise.
     """
@@ -30,7 +30,7 @@ def sort_files(files: BatchFiles, labels: Collection[str], metadata: str) -> Sor
     unread: list[str] = []
     for file in files.files:
         kind = kind_of(file.place)
-        if file.place == metadata:
+        if file.place in metadata:
             skipped["metadata"] += 1
         elif file.place in labels:
             skipped["label"] += 1

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 
+from driveflow.formats.near_time import NearTimes, TimedPaths
 from driveflow.formats.source_split import split_of_folders
 
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://[^/]*/", re.IGNORECASE)
@@ -41,6 +42,8 @@ class PathIndex:
         """Index `paths`, which are "/" separated."""
         self._paths = sorted(paths)
         self._known = set(self._paths)
+        self._timed = paths if isinstance(paths, TimedPaths) else None
+        self._near = NearTimes(self._paths, self._timed.tolerance_ns if self._timed is not None else 0)
         self._folders = {""}
         self._by_name: dict[str, list[str]] = defaultdict(list)
         for path in self._paths:
@@ -78,8 +81,23 @@ class PathIndex:
         """Return what `path` may mean: the one file under the first of `folders` that has it, else all that end so.
 
         Leading parts of `path` that lead nowhere (the folders of another machine) are left out one by one. The bare
-        name is only enough where neither side names a drive or a split: train/1.jpg must not find valid/1.jpg.
+        name is only enough where neither side names a drive or a split: train/1.jpg must not find valid/1.jpg. Where
+        there is none at all, the file nearest in time counts if the batch allows that: see `TimedPaths`.
         """
+        return self._find(folders, path) or self._nearest(folders, path)
+
+    def _nearest(self, folders: Sequence[str], path: str) -> list[str]:
+        if self._timed is None:
+            return []
+        rest = re.sub(r"^(/|\.\./)+", "", path)
+        near = [self._near.find(under(folder, rest)) for folder in folders]
+        joined = next((item for item in near if item is not None), None) or self._near.ending_in(rest)
+        if joined is None:
+            return []
+        self._timed.joined[joined.wanted] = joined
+        return [joined.found]
+
+    def _find(self, folders: Sequence[str], path: str) -> list[str]:
         for folder in folders:
             if not path.startswith("/") and (direct := under(folder, path)) in self._known:
                 return [direct]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from driveflow.formats.file_kinds import may_be_picture
+from driveflow.formats.near_time import as_timed
 from driveflow.formats.path_index import PathIndex, folder_of, plain_path
 from driveflow.formats.source_split import split_of_file_name, split_of_folders
 
@@ -27,13 +28,13 @@ class PictureFinder:
     def __init__(self, paths: Iterable[str]) -> None:
         """Index the files of `paths` that may be pictures."""
         self.pictures = sorted(path for path in paths if may_be_picture(path))
-        self._by_path = PathIndex(self.pictures)
+        self._by_path = PathIndex(as_timed(paths, self.pictures))
         self._by_stem: dict[str, list[str]] = defaultdict(list)
         self._by_folder: dict[str, list[str]] = defaultdict(list)
         for path in self.pictures:
             self._by_stem[stem_of(path)].append(path)
             self._by_folder[folder_of(path)].append(path)
-        self._stems = PathIndex(self._by_stem)
+        self._stems = PathIndex(as_timed(paths, self._by_stem))
 
     def named(self, label_file: str, name: str, folders: Sequence[str] = ()) -> Found:
         """Return the picture that `label_file` calls `name`; `folders` are looked into first."""

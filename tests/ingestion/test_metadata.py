@@ -1,3 +1,8 @@
+import io
+from datetime import datetime, timedelta, timezone
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ingestion.metadata import PictureData, read_metadata
@@ -8,7 +13,19 @@ PLACES = {"a.jpg": "a.jpg", "x/b.jpg": "x/b.jpg", "s.zip!c.jpg": "s.zip!/c.jpg"}
 
 def _read(text):
     data = text if isinstance(text, bytes) else text.encode()
-    return read_metadata(InMemory({"m.csv": data}), "m.csv", PLACES)
+    return read_metadata(InMemory({"m.csv": data}), ["m.csv"], PLACES)
+
+
+def _cell(column, value, **others):
+    names, values = zip((column, value), *others.items(), strict=True)
+    return _read(f"path,{','.join(names)}\na.jpg,{','.join(values)}\n")
+
+
+def _read_parquet(columns, **tables):
+    stream = io.BytesIO()
+    pq.write_table(pa.table(columns), stream)
+    files = {"m.parquet": stream.getvalue()} | tables
+    return read_metadata(InMemory(files), sorted(files), PLACES)
 
 
 def _problems(found):
@@ -74,3 +91,131 @@ def test_a_table_without_paths_is_not_metadata_and_that_is_said():
 
 def test_bytes_that_are_no_text_are_a_problem_not_a_crash():
     assert [reason for _, reason, _ in _problems(_read(b"path\n\xff\xfe\n"))] == ["metadata_syntax"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "captured_ns"),
+    [
+        ("captured_ns", "1700000000000000123", 1700000000000000123),
+        ("captured_us", "1700000000000001", 1700000000000001000),
+        ("captured_ms", "1700000000000.5", 1700000000000500000),
+        ("captured_s", "1700000000.123456789", 1700000000123456789),
+        ("captured_s", "1.700000000123456789e9", 1700000000123456789),
+        ("captured_s", "1700000000", 1700000000000000000),
+        ("captured_s", "-0.5", -500000000),
+        ("captured_at", "2023-11-14T22:13:20.123456789Z", 1700000000123456789),
+        ("captured_at", "2023-11-14 23:13:20+01:00", 1700000000000000000),
+        ("captured_at", "2023-11-14T17:13-0500", 1699999980000000000),
+    ],
+)
+def test_times_of_any_unit_become_whole_nanoseconds_without_a_float_between(column, value, captured_ns):
+    found = _cell(column, value)
+
+    assert (found.rows["a.jpg"].captured_ns, found.problems) == (captured_ns, ())
+    assert found.note == f"Times of 1 pictures are of {column}."
+
+
+def test_a_moment_with_a_zone_is_of_the_clock_utc():
+    assert _cell("captured_at", "2023-11-14T22:13:20Z").rows["a.jpg"].clock == "utc"
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "detail"),
+    [
+        ("captured_at", "2023-11-14T22:13:20", "has no time zone; write Z or an offset such as +01:00"),
+        ("captured_at", "2023-02-30T00:00:00Z", "is no time: day is out of range for month"),
+        ("captured_at", "14.11.2023", "is no time as ISO 8601 has it"),
+        ("captured_s", "soon", "is no decimal number"),
+        ("captured_s", "NaN", "is no decimal number"),
+        ("captured_s", "1e999999", "does not fit into 64 bits"),
+        ("captured_ms", "9300000000000000", "does not fit into 64 bits"),
+        ("captured_us", "1" * 100, "is no decimal number"),
+    ],
+)
+def test_a_time_that_cannot_be_known_is_refused_and_said(column, value, detail):
+    found = _cell(column, value)
+
+    assert _problems(found) == [(2, "metadata_bad_value", f"{column} {value!r} {detail}")]
+    assert found.rows["a.jpg"].captured_ns is None
+
+
+def test_of_two_times_the_finer_counts_and_a_disagreement_is_named():
+    agreed = _cell("captured_s", "1700000000.5", captured_ns="1700000000500000001")
+    disagreed = _cell("captured_s", "1700000002", captured_ns="1700000000500000001")
+
+    assert (agreed.rows["a.jpg"].captured_ns, agreed.problems) == (1700000000500000001, ())
+    assert disagreed.rows["a.jpg"].captured_ns == 1700000000500000001
+    assert _problems(disagreed)[0][2] == "captured_s is another time than captured_ns, which counts"
+
+
+def test_a_row_may_say_what_its_count_begins_at():
+    found = _cell("captured_ns", "315969904359876000", epoch_ns="315964800000000000")
+
+    assert found.rows["a.jpg"].captured_ns == 631934704359876000
+
+
+def test_parquet_metadata_is_read_like_csv_with_exact_times():
+    moments = pa.array([1700000000123456789], pa.timestamp("ns", "Europe/Berlin"))
+    found = _read_parquet({"path": ["a.jpg"], "captured_at": moments, "lat": [52.5], "rain": [True], "n": [None]})
+
+    assert found.rows == {"a.jpg": PictureData("", "", 1700000000123456789, "utc", 52.5, attributes={"rain": "true"})}
+    assert (found.problems, found.files) == ((), ("m.parquet",))
+
+
+def test_parquet_times_without_a_zone_are_refused():
+    found = _read_parquet({"path": ["a.jpg"], "captured_at": [datetime(2023, 11, 14)]})  # noqa: DTZ001 that is the fault
+
+    assert "has no time zone" in _problems(found)[0][2]
+
+
+def test_parquet_counts_may_be_any_integer_type():
+    later = datetime(2023, 11, 14, 22, 13, 20, 5, tzinfo=timezone(timedelta(hours=0)))
+    found = _read_parquet({"path": ["a.jpg", "x/b.jpg"], "captured_us": pa.array([7, None], pa.int32()),
+                           "captured_at": pa.array([None, later])})  # fmt: skip
+
+    assert [row.captured_ns for row in found.rows.values()] == [7000, 1700000000000005000]
+
+
+def test_csv_and_parquet_are_joined_by_path_and_the_first_row_counts():
+    found = _read_parquet({"path": ["a.jpg", "x/b.jpg"], "drive": ["p", "p"]}, **{"a.csv": b"path,drive\na.jpg,c\n"})
+
+    assert {place: row.drive for place, row in found.rows.items()} == {"a.jpg": "c", "x/b.jpg": "p"}
+    assert _problems(found) == [(1, "metadata_repeated_path", "path 'a.jpg' has a row already; that one counts")]
+
+
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"PAR1 nothing PAR1", b"path\na.jpg"])
+def test_parquet_that_is_none_is_a_problem_not_a_crash(data):
+    found = read_metadata(InMemory({"m.parquet": data}), ["m.parquet"], PLACES)
+
+    assert [reason for _, reason, _ in _problems(found)] == ["metadata_syntax"]
+
+
+def _near(name, tolerance_ns, *files):
+    places = {file: file for file in files}
+    return read_metadata(InMemory({"m.csv": f"path,drive\n{name},d\n"}), ["m.csv"], places, tolerance_ns)
+
+
+ZOD = "cam/000001_2022-02-14T13:23:32.140954Z.jpg"
+
+
+def test_a_path_whose_time_is_off_by_microseconds_means_the_nearest_file_and_is_listed():
+    found = _near("cam/000001_2022-02-14T13:23:32.140952Z.jpg", 5000, ZOD, ZOD.replace("0954Z", "0999Z"))
+
+    assert list(found.rows) == [ZOD]
+    assert [(line, reason) for line, reason, _ in _problems(found)] == [(2, "metadata_nearest_path")]
+    assert "+0.002 ms away" in _problems(found)[0][2]
+
+
+@pytest.mark.parametrize(
+    ("name", "tolerance_ns"),
+    [
+        ("cam/000001_2022-02-14T13:23:32.140952Z.jpg", 0),  # not asked for
+        ("cam/000001_2022-02-14T13:23:32.140000Z.jpg", 5000),  # too far
+        ("cam/000002_2022-02-14T13:23:32.140952Z.jpg", 5000),  # another thing
+        ("other/000001_2022-02-14T13:23:32.140952Z.jpg", 5000),  # another folder
+    ],
+)
+def test_nothing_is_joined_that_is_not_near_and_alike(name, tolerance_ns):
+    found = _near(name, tolerance_ns, ZOD)
+
+    assert (found.rows, [reason for _, reason, _ in _problems(found)]) == ({}, ["metadata_unknown_path"])
