@@ -123,3 +123,13 @@ def test_every_frame_is_decided_once_and_no_trained_frame_touches_the_hold_out(m
     assert all(
         (codes[one["frame_id"]] ^ codes[other["frame_id"]]).bit_count() > limit for one in kept for other in held
     )
+
+
+def test_a_withdrawn_frame_neither_trains_nor_judges_and_is_told_so():
+    frames = _tables(_frame("a"), _frame("b"), _frame("c", "holdout"), _frame("e", "holdout"))
+    built = build_training_set(frames, _signals(a=0, b=2**20 - 1, c=2**40 - 1, e=2**64 - 1), 2, {"b" * 64, "c" * 64})
+
+    assert built.training.frames["frame_id"].to_pylist() == ["a" * 64]
+    assert built.holdout.frames["frame_id"].to_pylist() == ["e" * 64]
+    assert [_of(built, name)["reason"] for name in ("b", "c")] == ["withdrawn", "withdrawn"]
+    assert (built.counts["frames_in"], built.counts["withdrawn"]) == (4, 2)
