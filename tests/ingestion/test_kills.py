@@ -1,33 +1,18 @@
 """Killed at any write and started again, an import or a merge ends as if nothing had happened."""
 
 import io
-import json
-import os
 import random
 import re
 import signal
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
 
 from tests.ingestion.batches import coco, picture, write
+from tests.ingestion.forking import calls
 
-ROOT = Path(__file__).resolve().parents[2]
 SEED, POINTS = 7, 4
-
-
-def calls(*plan, together=False):
-    """Do calls of (words, kill_at) in processes that are forked from one."""
-    order = {"plan": [{"words": list(map(str, words)), "kill_at": at} for words, at in plan], "together": together}
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.ingestion.killing", json.dumps(order)],
-        capture_output=True, text=True, cwd=ROOT, check=False, env={**os.environ, "PYTHONWARNINGS": "ignore"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
 
 
 def importing(source, workspace, name="may"):
