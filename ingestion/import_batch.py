@@ -148,16 +148,17 @@ def _assemble(
     boxes = take_boxes(read.labels, _pictures(kept), read.classes, request.section)
     tables = _tables(frames, boxes, read.classes.classes)
     problems = [*read.labels.problems, *read.metadata.problems, *boxes.problems]
+    listed = [*problems, *frames.jumps]
     conflicts = pa.Table.from_pylist([*frames.conflicts, *boxes.conflicts], schema=columns.CONFLICTS)
     beside = Beside(
         locations=pa.concat_tables([_locations(kept), packed]),
-        quarantine=quarantine_rows(request.section.name, read.files, refused, problems),
+        quarantine=quarantine_rows(request.section.name, read.files, refused, listed),
         conflicts=conflicts,
     )
     counts = file_counts(read.files, read.ordered.skipped, len(kept), refused)
     counts |= frame_counts(tables) | boxes.counts
-    counts |= {"label_problems": len(problems), "conflicts": conflicts.num_rows}
-    return ImportedBatch(tables, beside, counts, read.notes(), read.label_format)
+    counts |= {"label_problems": len(problems), "conflicts": conflicts.num_rows, "time_jumps": len(frames.jumps)}
+    return ImportedBatch(tables, beside, counts, (*read.notes(), *frames.notes), read.label_format)
 
 
 def _look(ordered: SortedFiles, gallery: _Gallery, store: str) -> pa.Table:

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -10,12 +10,15 @@ import polars as pl
 from driveflow import tables as columns
 from driveflow.canonical import canonical_json
 from driveflow.flow.sections import BatchSection
-from driveflow.formats.label_set import LabelSet
+from driveflow.formats.label_set import LabelProblem, LabelSet
+from driveflow.formats.recording_text import MEMBER as RECORDING
 from driveflow.formats.source_split import split_of_folders
 from ingestion.drives import Hints, assign_drives
 from ingestion.look import Looked
 from ingestion.merge_frames import United, unite_attributes
 from ingestion.metadata import Metadata, PictureData
+from ingestion.source_time import SourceTime, source_time
+from ingestion.time_order import Shot, follow_times
 
 _NOTHING = PictureData()
 _PLACE = ("lat", "lon", "speed_mps", "heading_deg")
@@ -25,11 +28,16 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class TakenFrames:
-    """Frames (columns of FRAMES but annotated_classes; split and group are provisional), sources, and conflicts."""
+    """Frames (columns of FRAMES but annotated_classes; split and group are provisional), sources, and conflicts.
+
+    `jumps` has a row for each place where the times of a drive jump.
+    """
 
     frames: list[Row]
     sources: list[Row]
     conflicts: list[dict[str, str]]
+    jumps: list[LabelProblem] = field(default_factory=list)
+    notes: tuple[str, ...] = ()
 
 
 def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, section: BatchSection) -> TakenFrames:
@@ -38,14 +46,34 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
     What the metadata says beats what the labels say, which beats what the section says of the whole batch.
     """
     hints = _hints(labels)
-    drives = assign_drives(section, [_drive_hints(looked, hints, metadata) for looked in kept])
-    sources = []
-    for looked in kept:
+    given = [_drive_hints(looked, hints, metadata) for looked in kept]
+    drives = assign_drives(section, given)
+    numbers = _recorded_order(labels)
+    sources, shots, zeros = [], [], 0
+    for looked, hint in zip(kept, given, strict=True):
         place = looked.file.place
-        source = _source(looked, hints.get(place, {}), metadata.rows.get(place, _NOTHING), section)
-        sources.append({**source, "drive": drives[place]})
+        data, said = metadata.rows.get(place, _NOTHING), hints.get(place, {})
+        time = source_time(data, said, section)
+        source = _source(looked, said, data, time, section)
+        sources.append(source)
+        zeros += time.was_zero
+        stated = bool(section.drive or hint.metadata)
+        shots.append(
+            Shot(place, drives[place], source["camera"], time.captured_ns, time.clock, stated, numbers.get(place))
+        )
+    order = follow_times(shots, section.max_gap_s)
+    for shot, source in zip(shots, sources, strict=True):
+        source["drive"] = order.drives[shot.place]
     attributes = _attributes(kept, labels, metadata)
-    return TakenFrames(list(_frames(kept, sources, attributes, section)), sources, attributes.conflicts)
+    frames = list(_frames(kept, sources, attributes, section))
+    unset = [f"{zeros} stamps of zero are of a clock that was not set: no times."] if zeros else []
+    return TakenFrames(frames, sources, attributes.conflicts, order.jumps, (*order.notes, *unset))
+
+
+def _recorded_order(labels: LabelSet) -> dict[str, int]:
+    """Return the place of each picture of a recording in the order in which it was written down."""
+    listed = zip(labels.images["path"].to_pylist(), labels.images["label_file"].to_pylist(), strict=True)
+    return {path: number for number, (path, told_by) in enumerate(listed) if told_by.endswith(f"!/{RECORDING}")}
 
 
 def _hints(labels: LabelSet) -> dict[str, Row]:
@@ -71,17 +99,15 @@ def _drive_hints(looked: Looked, hints: Mapping[str, Row], metadata: Metadata) -
     )
 
 
-def _source(looked: Looked, said: Row, data: PictureData, section: BatchSection) -> Row:
-    captured_ns = data.captured_ns if data.captured_ns is not None else said.get("captured_ns")
-    clock = data.clock or said.get("clock") or "none"
+def _source(looked: Looked, said: Row, data: PictureData, time: SourceTime, section: BatchSection) -> Row:
     where = {name: said.get(name) if (own := getattr(data, name)) is None else own for name in _PLACE}
     return {
         "frame_id": looked.frame_id,
         "batch": section.name,
         "path": looked.file.name,
         "camera": data.camera or said.get("camera") or section.camera,
-        "captured_ns": captured_ns,
-        "clock": clock if captured_ns is not None else "none",
+        "captured_ns": time.captured_ns,
+        "clock": time.clock,
         **where,
         "source_split": said.get("source_split") or split_of_folders(looked.file.place),
     }
