@@ -19,6 +19,7 @@ from driveflow.formats.openlabel import openlabel_files, read_openlabel
 from driveflow.formats.recording import read_recording, recording_files
 from driveflow.formats.scalabel import read_scalabel, scalabel_files
 from driveflow.formats.sniff import Sniffer
+from driveflow.formats.udacity import read_udacity, udacity_files
 from driveflow.formats.voc import read_voc, voc_files
 from driveflow.formats.waymo import read_waymo, waymo_files
 from driveflow.formats.yolo import read_yolo
@@ -57,6 +58,7 @@ FORMATS: Final[Mapping[str, LabelFormat]] = {
     "mot": LabelFormat(read_mot, mot_files),
     "kitti": LabelFormat(read_kitti, kitti_files),
     "recording": LabelFormat(read_recording, recording_files),
+    "udacity": LabelFormat(read_udacity, udacity_files),
     # bare text files beside pictures are the weakest sign of all, so they are looked for last: see detect.py
     "bare_yolo": LabelFormat(read_yolo, bare_yolo_files),
     "folder": LabelFormat(read_folder, lambda _sniffer: ()),

@@ -61,7 +61,7 @@ class LabelCollector:
         self._images[image.label_file].append((image, looked))
         known = {"path": image.path, "label_file": image.label_file, "listing": image.listing}
         self.seen[image.label_file].update(str(box["class_name"]) for box in boxes)
-        self._rows += [{**known, **box} for box in boxes]
+        self._rows += [{**known, **box, "ignore": _is_region(box)} for box in boxes]
         if len(self._rows) >= _ROWS_AT_ONCE:
             self._flush()
 
@@ -111,3 +111,8 @@ class LabelCollector:
     def _flush(self) -> None:
         self.builder.add_box_rows(self._rows)
         self._rows.clear()
+
+
+def _is_region(box: BoxRow) -> bool:
+    """Tell whether a box is a region to ignore, by its flag or because its class says no more than that."""
+    return bool(box.get("ignore")) or names_no_class(str(box["class_name"]))
