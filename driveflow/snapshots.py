@@ -14,7 +14,7 @@ from driveflow.canonical import Json, canonical_json, digest, digest_bytes
 from driveflow.errors import IntegrityError, InvalidInputError, NotFoundError
 from driveflow.snapshot_files import Part, read_manifest, verify_snapshot
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
-from driveflow.table_digest import sort_by_key, table_digest
+from driveflow.table_digest import first_of_runs, sort_by_key, table_digest
 
 _PART_ROWS = 250_000
 _BESIDE_SCHEMAS = {
@@ -46,7 +46,8 @@ class SnapshotTables:
         _refuse_others(self.boxes["class_name"], self.classes, "class of a box")
         _refuse_others(pc.list_flatten(self.frames["annotated_classes"]), self.classes, "annotated class")
         for name in ("sources", "boxes"):
-            _refuse_others(getattr(self, name)["frame_id"], self.frames["frame_id"], f"frame of {name}")
+            frames = first_of_runs(getattr(self, name)["frame_id"])
+            _refuse_others(frames, self.frames["frame_id"], f"frame of {name}")
 
     def only(self, frame_ids: pa.Array) -> "SnapshotTables":
         """Return the part of the tables that belongs to `frame_ids`."""

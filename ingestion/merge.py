@@ -160,12 +160,15 @@ def _tables(united: _United, places: Places, classes: tuple[str, ...]) -> Snapsh
     if frames.height < united.frames.table.height:
         kept = frames.select("frame_id")
         sources, boxes = (table.join(kept, on="frame_id", how="semi") for table in (sources, boxes))
-    return SnapshotTables(
-        frames.select(columns.FRAMES.names).to_arrow(),
-        sources.select(columns.SOURCES.names).to_arrow(),
-        boxes.select(columns.BOXES.names).to_arrow(),
-        classes,
-    )
+    ordered = {
+        name: table.sort(columns.KEYS[name]).select(schema.names).to_arrow()
+        for name, table, schema in (
+            ("frames", frames, columns.FRAMES),
+            ("sources", sources, columns.SOURCES),
+            ("boxes", boxes, columns.BOXES),
+        )
+    }
+    return SnapshotTables(**ordered, classes=classes)
 
 
 def _counts(
