@@ -77,8 +77,10 @@ def split_counts(tables: SnapshotTables) -> dict[str, dict[str, Json]]:
     frames = pl.DataFrame(
         pl.from_arrow(tables.frames.select(["frame_id", "split", "drive_group", "annotated_classes"]))
     )
-    boxes = pl.DataFrame(pl.from_arrow(tables.boxes.select(["frame_id", "class_name", "ignore"])))
-    drawn = boxes.filter(pl.col("ignore").not_()).join(frames.select("frame_id", "split"), on="frame_id")
+    boxes = pl.DataFrame(pl.from_arrow(tables.boxes.select(["frame_id", "class_name", "ignore", "score"])))
+    drawn = boxes.filter(pl.col("ignore").not_() & pl.col("score").is_null()).join(
+        frames.select("frame_id", "split"), on="frame_id"
+    )
     found: dict[str, dict[str, Json]] = {}
     for split in columns.SPLITS:
         here = frames.filter(pl.col("split") == split)
