@@ -3,14 +3,15 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
+from typing import Any
 
 from driveflow.canonical import Json, canonical_json, digest
 from driveflow.code_digest import code_digest
 from driveflow.flow.part import RulesFile
 from driveflow.reuse import KeptResult, load_result, store_result
-from driveflow.snapshots import Snapshot, SnapshotTables, open_snapshot, write_snapshot
+from driveflow.snapshots import Snapshot, open_snapshot, write_snapshot
 from driveflow.storage.sweep import noted_writer
 from driveflow.tags import TagEntry, check_tag_name
 from driveflow.withdrawn import withdrawn_ids
@@ -23,12 +24,17 @@ STEP = "merge_snapshots"
 
 @dataclass(frozen=True, slots=True)
 class MergeRequest:
-    """What to merge, in the order of arrival and each under its own name, by which rules, and what to call it."""
+    """What to merge, each under its own name, by which rules, and what to call it.
+
+    With `in_order` the parts are in the order of their arrival, and splits go by that; else they go by the names, and
+    under symmetric rules the order of the parts says nothing.
+    """
 
     name: str
     parts: Mapping[str, Snapshot]
     rules: RulesFile
     store: str
+    in_order: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +58,12 @@ def merge_named(request: MergeRequest, now: datetime) -> NamedMerge:
         InvalidInputError: the rules name what no part has.
     """
     check_tag_name(request.name)
-    made_from = _made_from(request)
+    rules = _rules(request)
+    made_from = _made_from(request, rules)
     key = digest(made_from)
     with noted_writer(request.store):
         kept = load_result(request.store, STEP, key)
-        result = kept or _merge(request, made_from)
+        result = kept or _merge(request, rules, made_from)
         if kept is None:
             store_result(request.store, STEP, key, result, made_from)
         snapshot = open_snapshot(str(result.outputs["snapshot"]))
@@ -102,50 +109,51 @@ def _name_of(text: str, snapshot: Snapshot) -> str:
     return str(made_by.get("batch") or snapshot.snapshot_id[:12])
 
 
-def _made_from(request: MergeRequest) -> dict[str, Json]:
-    """Return all that decides what the merge makes."""
+def _made_from(request: MergeRequest, rules: MergeRules) -> dict[str, Json]:
+    """Return all that decides what the merge makes; where the order of the parts says nothing, it is not in it."""
+    parts = [[name, part.uri.rpartition("/")[2]] for name, part in request.parts.items()]
     return {
-        "parts": [[name, part.uri.rpartition("/")[2]] for name, part in request.parts.items()],
+        "parts": parts if rules.ordered or not rules.symmetric else sorted(parts),
+        "in_order": request.in_order,
         "rules": json.loads(canonical_json(asdict(request.rules))),
-        "withdrawn": digest(sorted(withdrawn_ids(request.store))),
+        "withdrawn": digest(sorted(rules.withdrawn)),
         "code": code_digest("ingestion"),
     }
 
 
-def _merge(request: MergeRequest, made_from: Mapping[str, Json]) -> KeptResult:
-    rules = MergeRules(
+def _rules(request: MergeRequest) -> MergeRules:
+    return MergeRules(
         merge=request.rules.merge,
         holdout=request.rules.holdout,
         splits=request.rules.splits,
-        fixed_splits={name: split for name, part in request.parts.items() if (split := _stated_split(part))},
+        fixed_splits=_stated(request, "split"),
         withdrawn=withdrawn_ids(request.store),
+        as_of=_stated(request, "as_of"),
+        ordered=request.in_order,
     )
-    tables = _of_equal_classes({name: part.tables() for name, part in request.parts.items()})
-    merged = merge_snapshots(
-        [NamedSnapshot(name, tables[name], part.beside()) for name, part in request.parts.items()], rules
-    )
+
+
+def _stated(request: MergeRequest, key: str) -> dict[str, str]:
+    """Return what the import of each part stated for all of it, where it did."""
+    sections = {name: _section(part) for name, part in request.parts.items()}
+    return {name: str(section[key]) for name, section in sections.items() if section.get(key)}
+
+
+def _section(part: Snapshot) -> Mapping[str, Json]:
+    section = part.made_by().get("section") if part.record_id else None
+    return section if isinstance(section, Mapping) else {}
+
+
+def _merge(request: MergeRequest, rules: MergeRules, made_from: Mapping[str, Any]) -> KeptResult:
+    named = [NamedSnapshot(name, part.tables(), part.beside()) for name, part in request.parts.items()]
+    merged = merge_snapshots(named, rules)
     made_by: dict[str, Json] = {
         "step": STEP,
-        "merged": list(request.parts),
-        "parents": [part.uri.rpartition("/")[2] for part in request.parts.values()],
+        "merged": [name for name, _ in made_from["parts"]],
+        "parents": [parent for _, parent in made_from["parts"]],
         "rules": made_from["rules"],
         "counts": dict(merged.counts),
         "code": made_from["code"],
     }
     snapshot = write_snapshot(request.store, merged.tables, merged.beside, made_by)
     return KeptResult({"snapshot": snapshot.uri}, merged.counts, {}, {}, (snapshot.uri,), ())
-
-
-def _stated_split(part: Snapshot) -> str:
-    """Return the split in which an import put every frame of `part`; empty where it did not."""
-    section = part.made_by().get("section") if part.record_id else None
-    return str(section.get("split", "")) if isinstance(section, Mapping) else ""
-
-
-def _of_equal_classes(parts: Mapping[str, SnapshotTables]) -> dict[str, SnapshotTables]:
-    """Return the parts with the classes of all of them, sorted where they differ, so that no order shows in them."""
-    lists = {tables.classes for tables in parts.values()}
-    if len(lists) <= 1:
-        return dict(parts)
-    every = tuple(sorted({name for names in lists for name in names}))
-    return {name: replace(tables, classes=every) for name, tables in parts.items()}

@@ -8,7 +8,7 @@ import typer
 from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
 
 
-def merge(
+def merge(  # noqa: PLR0913, PLR0917 one parameter an option
     snapshots: Annotated[
         list[str], typer.Argument(metavar="A B ...", help="Tags, ids or addresses of snapshots.", show_default=False)
     ],
@@ -17,14 +17,18 @@ def merge(
         Path | None,
         typer.Option(help="YAML with the sections merge, holdout, splits of a flow; none: union.", dir_okay=False),
     ] = None,
+    in_order: Annotated[
+        bool, typer.Option("--in-order", help="Splits go by the order in which the snapshots are named.")
+    ] = False,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
-    """Merge snapshots under rules, in the order in which they are named; they stay as they are.
+    """Merge snapshots under rules; they stay as they are.
 
     Frames of equal bytes become one frame with all its sources; every disagreement is a conflict with both sides and
-    the rule that decided. Rules call a snapshot by its tag. Merging the same again changes nothing.
+    the rule that decided. Rules call a snapshot by its tag. Merging the same again changes nothing, and under the rules
+    union, consensus and review neither does another order, unless --in-order says that a new one stands last.
 
     Examples:
       driveflow data merge may june --as summer
@@ -32,8 +36,8 @@ def merge(
 
     Exit codes: 0 done, 1 failed, 2 usage, 3 not found.
     """
-    from cli.data.run_merge import run_merge
+    from cli.data.run_merge import Wanted, run_merge
     from cli.data.tell_import import merge_text
 
-    report = run_merge(snapshots, name, rules, workspace, profile)
+    report = run_merge(Wanted(snapshots, name, rules, in_order, workspace, profile))
     emit(report, output, merge_text(report))

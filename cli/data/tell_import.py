@@ -100,15 +100,16 @@ def _line(report: Mapping[str, Any], names: Sequence[str]) -> str:
 
 
 def _adds_up(counts: Mapping[str, int], name: str) -> str:
-    went = {key: counts[key] for key in counts if key.startswith(f"{name}_") and key in _WENT and counts[key]}
-    rest = "".join(f" + {key.removeprefix(f'{name}_')} {count:,}" for key, count in went.items())
+    went = {way: counts.get(f"{name}_{way}", 0) for way in _WENT[name]}
+    rest = "".join(f" + {way.replace('_', ' ')} {count:,}" for way, count in went.items() if count)
     return f"{name} in {counts[f'{name}_in']:,} = kept {counts[name]:,}{rest}"
 
 
-_WENT = frozenset(
-    ["frames_shared", "frames_leaked", "sources_repeated", "sources_leaked", "boxes_united", "boxes_overruled",
-     "boxes_leaked"]
-)  # fmt: skip
+_WENT = {
+    "frames": ("shared", "leaked", "withdrawn", "where", "sampling", "quota"),
+    "sources": ("repeated", "leaked", "withdrawn", "left_out"),
+    "boxes": ("united", "overruled", "in_review", "leaked", "withdrawn", "left_out", "filtered"),
+}
 
 
 def _conflicts(conflicts: Mapping[str, Json]) -> str:

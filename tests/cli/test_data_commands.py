@@ -294,8 +294,10 @@ def test_a_merge_of_tags_adds_up_and_names_its_conflicts(two, data):
 
     counts = report["counts"]
     assert report["merged"] == ["may", "june"]
-    assert counts["frames_in"] == 5 == counts["frames"] + counts["frames_shared"] + counts["frames_leaked"]
-    assert counts["boxes_in"] == sum(counts[f"boxes{way}"] for way in ("", "_united", "_overruled", "_leaked"))
+    went = ("frames", "frames_shared", "frames_leaked", "frames_where", "frames_sampling", "frames_quota")
+    assert counts["frames_in"] == 5 == sum(counts[name] for name in went)
+    ways = ("", "_united", "_overruled", "_in_review", "_leaked", "_left_out", "_filtered")
+    assert counts["boxes_in"] == sum(counts[f"boxes{way}"] for way in ways)
     assert report["conflicts"]["total"] == sum(report["conflicts"]["kinds"].values()) > 0
     example = report["conflicts"]["examples"][0]
     assert {"left", "right", "rule", "winner", "see"} <= set(example)
@@ -311,6 +313,20 @@ def test_merging_the_same_again_changes_nothing(two, data, here):
 
     assert files_of(here / ".driveflow") == before
     assert (again["snapshot"], again["tag_moved"]) == (first["snapshot"], False)
+
+
+def test_a_merge_in_another_order_is_the_same_and_moves_no_tag(two, data):
+    first = data("merge", "may", "june", "--as", "both")
+
+    other = data("merge", "june", "may", "--as", "both")
+
+    assert (other["uri"], other["tag_moved"]) == (first["uri"], False)
+
+
+def test_a_merge_in_order_places_new_data_after_the_old(two, data):
+    report = data("merge", "may", "june", "--as", "both", "--in-order")
+
+    assert report["frames"] == 4
 
 
 def test_a_merge_leaves_its_parts_as_they_are(two, data):
