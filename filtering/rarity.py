@@ -12,6 +12,7 @@ from driveflow import tables as columns
 from driveflow.flow.sections import CornerCaseSection, WhereSection
 from driveflow.predicates import Mask, matches
 from driveflow.snapshots import SnapshotTables
+from driveflow.truth import truth_of
 
 MIN_PREDICTION_SCORE: Final = 0.3  # a detection under it makes no corner case
 
@@ -30,7 +31,7 @@ def evidence(
     tables: SnapshotTables, classes: Sequence[str], predictions: pa.Table | None, min_score: float
 ) -> pa.Table:
     """Return the boxes of `classes` to believe: all labels, and predictions where their class was not annotated."""
-    boxes = tables.boxes.select(columns.BOXES.names)
+    boxes = truth_of(tables.boxes).select(columns.BOXES.names)
     if predictions is None or not classes:
         return boxes
     sure = predictions.filter(pc.greater_equal(predictions["score"], min_score)).select(columns.BOXES.names)

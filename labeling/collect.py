@@ -11,6 +11,7 @@ from driveflow import tables as columns
 from driveflow.canonical import Json, canonical_json
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import SnapshotTables
+from driveflow.truth import predictions_of, truth_of
 from labeling.campaigns import RawReturn, list_returns, open_manifest, read_return
 from labeling.entries import Entry, Refusal
 from labeling.manifest import CampaignManifest
@@ -134,7 +135,8 @@ def _merge_all(tables: SnapshotTables, entries: Mapping[str, Sequence[Entry]], p
     touched = pa.array(sorted(entries), pa.string())
     frames = tables.frames.filter(pc.is_in(tables.frames["frame_id"], touched))
     local: dict[str, list[Row]] = {}
-    for row in tables.boxes.filter(pc.is_in(tables.boxes["frame_id"], touched)).to_pylist():
+    truth = truth_of(tables.boxes)
+    for row in truth.filter(pc.is_in(truth["frame_id"], touched)).to_pylist():
         local.setdefault(row["frame_id"], []).append(row)
     merges = []
     for frame_id, annotated in zip(
@@ -157,9 +159,18 @@ def _apply(tables: SnapshotTables, merges: Sequence[FrameMerge]) -> SnapshotTabl
     return SnapshotTables(
         frames=pa.concat_tables([tables.frames.filter(pc.invert(is_touched)), changed]),
         sources=tables.sources,
-        boxes=pa.concat_tables([tables.boxes.filter(pc.invert(pc.is_in(tables.boxes["frame_id"], touched))), boxes]),
+        boxes=pa.concat_tables([_untouched(tables.boxes, touched, boxes), boxes]),
         classes=tables.classes,
     )
+
+
+def _untouched(boxes: pa.Table, touched: pa.Array, fresh: pa.Table) -> pa.Table:
+    """Return the boxes of other frames, and the predictions of these whose id no answer bears now."""
+    elsewhere = boxes.filter(pc.invert(pc.is_in(boxes["frame_id"], touched)))
+    here = predictions_of(boxes.filter(pc.is_in(boxes["frame_id"], touched)))
+    taken = set(zip(fresh["frame_id"].to_pylist(), fresh["box_id"].to_pylist(), strict=True))
+    keys = zip(here["frame_id"].to_pylist(), here["box_id"].to_pylist(), strict=True)
+    return pa.concat_tables([elsewhere, here.filter(pa.array([key not in taken for key in keys], pa.bool_()))])
 
 
 def _frame_counts(manifests: Iterable[CampaignManifest], entries: Iterable[Entry]) -> Counter[str]:

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow.snapshots import SnapshotTables
+from driveflow.truth import predictions_of, truth_of
 from labeling.answer_boxes import Corners, clip
 from labeling.manifest import SentBox
 
@@ -27,9 +28,11 @@ def sent_boxes(
         )
     }
     found: dict[str, dict[str, SentBox]] = {}
-    sources = [tables.boxes.filter(pc.invert(tables.boxes["ignore"]))]
-    if predictions is not None:
-        sources.append(predictions.filter(pc.greater_equal(predictions["score"], min_score)))
+    wanted = tables.boxes.filter(pc.invert(tables.boxes["ignore"]))
+    sources = [truth_of(wanted)]
+    for guesses in (predictions, predictions_of(wanted)):
+        if guesses is not None:
+            sources.append(guesses.filter(pc.greater_equal(guesses["score"], min_score)))
     for table in sources:
         for frame_id, box in _boxes(table.filter(pc.is_in(table["frame_id"], ids)), sizes):
             if box.class_name in asked[frame_id]:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 import pyarrow as pa
@@ -12,6 +12,7 @@ from driveflow import tables as columns
 from driveflow.errors import InvalidInputError
 from driveflow.neighbours.hamming import HammingIndex
 from driveflow.snapshots import SnapshotTables
+from driveflow.truth import truth_of
 from driveflow.withdrawn import REASON as WITHDRAWN
 from driveflow.withdrawn import withdrawn_among, withdrawn_decisions
 
@@ -42,13 +43,13 @@ def build_training_set(
     A frame touches it when it is of the same drive group as a hold-out frame, or when its perceptual hash in `signals`
     (schema SIGNALS) differs in at most `leak_max_bits` of 64 bits from one; it is dropped with the reason "leak". A
     frame in which nobody looked for any class is dropped with the reason "unlabeled". Frames that are `withdrawn`
-    neither train nor judge.
+    neither train nor judge, and boxes with a score, which are predictions, teach and judge nothing.
 
     Raises:
         InvalidInputError: no frame is left to train on; says what became of them.
     """
     gone = withdrawn_among(tables.frames["frame_id"], withdrawn)
-    tables = _without(tables, gone)
+    tables = _without(replace(tables, boxes=truth_of(tables.boxes)), gone)
     firewall = _Firewall(tables.frames, signals, leak_max_bits)
     rows = [*withdrawn_decisions(gone, STEP), *(_decide(frame, firewall) for frame in _frame_rows(tables.frames))]
     decisions = pa.Table.from_pylist(rows, schema=columns.DECISIONS)

@@ -10,6 +10,7 @@ from driveflow.flow.sections import CornerCaseSection, LabelingSection, WhereSec
 from driveflow.snapshots import SnapshotTables
 from filtering.corner_cases import CornerCaseRequest, Selection, find_corner_cases
 from filtering.filter_frames import FilterRequest, filter_frames
+from filtering.rarity import corner_case_mask
 from tests.filtering.made import Made, column, measured, snapshot
 from tests.strategies import box_row
 
@@ -168,3 +169,11 @@ def filters_off():
         blur=BlurSection(enabled=False),
         exposure=ExposureSection(enabled=False),
     )
+
+
+def test_a_prediction_that_came_with_a_batch_makes_no_frame_rare():
+    made = snapshot([Made("seen", labeled=True), Made("new")])
+    guess = pa.Table.from_pylist([box_row("new", "g", "bus", score=0.9)], tables.BOXES)
+    built = SnapshotTables(made.frames, made.sources, guess, made.classes)
+
+    assert corner_case_mask(built, BUS.where, None).tolist() == [False, False]

@@ -377,3 +377,25 @@ def test_only_the_files_that_a_plan_saw_are_read(tmp_path):
 
     assert annotated(collect(request).tables, "b") == []
     assert annotated(collect(request).tables, "a") == ["car", "truck"]
+
+
+def test_a_prediction_of_a_batch_is_no_label_that_an_answer_could_disagree_with_and_stays_beside_it():
+    made = tables([frame_row("a")], [box_row("a", "guess", "car", B, score=0.9)])
+
+    result = collected(made, campaign(sent_frame("a")), return_text(about("a", box(corners=A))))
+
+    assert conflicts(result) == []
+    assert sorted((row["score"] is None, row["x1"]) for row in result.tables.boxes.to_pylist()) == [
+        (False, B[0]),
+        (True, A[0]),
+    ]
+
+
+def test_a_prediction_that_an_annotator_took_over_is_a_label_and_no_prediction_any_more():
+    made = tables([frame_row("a")], [box_row("a", "guess", "car", A, score=0.9)])
+    manifest = campaign(sent_frame("a", prelabels=[sent_box("guess", "car", A)]))
+
+    result = collected(made, manifest, return_text(about("a", box(corners=A, box_id="guess"))))
+
+    ((box_id, score),) = [(row["box_id"], row["score"]) for row in result.tables.boxes.to_pylist()]
+    assert (box_id, score) == ("guess", None)

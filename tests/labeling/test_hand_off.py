@@ -267,3 +267,11 @@ def test_a_campaign_goes_to_s3_as_it_goes_to_a_folder(tmp_path, s3_store):
     assert isinstance(manifest, CampaignManifest)
     assert manifest == open_manifest(tmp_path.as_uri(), local.campaign.campaign_id)
     assert list_campaigns(s3_store) == (remote.campaign.campaign_id,)
+
+
+def test_predictions_of_a_batch_are_sent_as_pre_labels_from_the_least_score_on(tmp_path):
+    guesses = [box_row("a", "sure", score=0.9), box_row("a", "unsure", corners=(20, 1, 30, 9), score=0.1)]
+    done = hand_off(hand_off_request(tables(frames(), guesses), ["a"], tmp_path))
+
+    (frame,) = open_manifest(tmp_path.as_uri(), done.campaign.campaign_id).frames
+    assert [(box.box_id, box.score) for box in frame.prelabels] == [("sure", 0.9)]

@@ -133,3 +133,13 @@ def test_a_withdrawn_frame_neither_trains_nor_judges_and_is_told_so():
     assert built.holdout.frames["frame_id"].to_pylist() == ["e" * 64]
     assert [_of(built, name)["reason"] for name in ("b", "c")] == ["withdrawn", "withdrawn"]
     assert (built.counts["frames_in"], built.counts["withdrawn"]) == (4, 2)
+
+
+def test_predictions_of_a_snapshot_neither_train_nor_judge():
+    made = _tables(_frame("a"), _frame("b", "holdout"))
+    guesses = [box_row(name * 64, "guess", "car", score=0.9) for name in "ab"]
+    boxes = pa.concat_tables([made.boxes, pa.Table.from_pylist(guesses, tables.BOXES)])
+
+    built = build_training_set(SnapshotTables(made.frames, made.sources, boxes, CLASSES), _signals(), 2)
+
+    assert built.training.boxes["box_id"].to_pylist() == built.holdout.boxes["box_id"].to_pylist() == ["box"]

@@ -324,3 +324,13 @@ def test_the_operating_point_has_the_best_f1_and_takes_equal_scores_together():
 
     assert (point.score, point.right, point.false, point.missed) == (0.5, 3, 1, 0)
     assert (point.precision, point.recall, point.f1) == (0.75, 1.0, pytest.approx(6 / 7))
+
+
+def test_a_prediction_among_the_boxes_of_a_snapshot_is_no_object_to_find():
+    guess = pa.Table.from_pylist([box_row("f1", "guess", "car", score=0.9)], tables.BOXES)
+    boxes = pa.concat_tables([boxes_table(PERFECT_TRUTH), guess])
+
+    evaluation = evaluate(simple(PERFECT_TRUTH, PERFECT_FOUND, boxes=boxes))
+
+    assert evaluation.objects == 2
+    assert evaluation.numbers["AP"] == pytest.approx(1.0)

@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from driveflow.errors import InvalidInputError
+from driveflow.truth import truth_of
 from validation.model.lint import CORNERS, correction, refuse_broken_boxes, refuse_broken_scores, sample, split
 from validation.model.scene import (
     COCO_DETECTION_LIMIT,
@@ -85,7 +86,7 @@ def _unlabeled(frames: pl.DataFrame, annotated: Bools) -> list[Correction]:
 
 def _truth(request: EvaluationRequest, frames: pl.DataFrame, annotated: Bools) -> tuple[Truth, list[Correction]]:
     wanted = ["frame_id", "box_id", "class_name", *CORNERS, "ignore", "attributes"]
-    boxes = pl.DataFrame(pl.from_arrow(request.boxes.select(wanted)))
+    boxes = pl.DataFrame(pl.from_arrow(truth_of(request.boxes).select(wanted)))
     refuse_broken_boxes(boxes, "truth box")
     boxes, unknown = split(boxes, pl.col("frame_id").is_in(frames["frame_id"].implode()))
     boxes = _spread_regions(boxes, request.classes)
