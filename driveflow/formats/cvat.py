@@ -18,7 +18,7 @@ from driveflow.formats.cvat_shapes import (
     read_shape,
 )
 from driveflow.formats.cvat_tracks import Track, TrackShape, lost_in, shapes_in
-from driveflow.formats.frame_order import VideoLabels, by_number, pictures_of_video
+from driveflow.formats.frame_order import VideoLabels, by_number, is_in_recording, pictures_of_video
 from driveflow.formats.label_set import (
     ImageLabels,
     LabelFiles,
@@ -28,12 +28,12 @@ from driveflow.formats.label_set import (
     names_ignore_region,
 )
 from driveflow.formats.path_index import folder_of
-from driveflow.formats.picture_finder import PictureFinder
+from driveflow.formats.picture_finder import Found, PictureFinder
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import spell_split, split_of_folders
 from driveflow.formats.xml_tree import XmlElement, XmlError, iter_xml
 
-_OWN: Final = re.compile(rb"<(image|track)\s[^>]*\b(name|label)\s*=|<meta>\s*<(task|project|job|source)>")
+_OWN: Final = re.compile(rb"<(image|track)\s[^<>]*\b(name|label)\s*=|<meta>\s*<(task|project|job|source)>")
 _FRAME_NAME: Final = re.compile(r"frame_(\d{1,18})")
 
 
@@ -73,6 +73,7 @@ class _CvatFile:
     rows: list[dict[str, object]] = field(default_factory=list)
     tracks: list[Track] = field(default_factory=list)
     listings: Counter[str] = field(default_factory=Counter)
+    video: Sequence[str] | None = None  # the frames of the video file beside, looked for once
     is_whole: bool = True  # a track may be missing where not, so that no frame of a video is fully labeled
     others: Counter[str] = field(default_factory=Counter)  # shapes that are no boxes
 
@@ -98,9 +99,7 @@ class _CvatFile:
     def _read_image(self, element: XmlElement) -> None:
         said = element.attributes
         subset = said.get("subset", "")
-        home = folder_of(self.path)
-        folders = [f"{home}/images/{subset}", f"{home}/{subset}"] if subset else []
-        found = self.finder.named(self.path, said.get("name", ""), [folder.lstrip("/") for folder in folders])
+        found = self._picture(said.get("name", ""), subset)
         drawn = element.all(*BOX_TAGS)
         if not found.path:
             self._problem(found.reason, found.detail, element.line, len(drawn))
@@ -120,6 +119,23 @@ class _CvatFile:
             attributes=_tags(element),
         )
         self.images.append((image, bool(rows) or not drawn))
+
+    def _picture(self, name: str, subset: str) -> Found:
+        """Return the picture called `name`, which has no extension where CVAT cut it from a video."""
+        home = folder_of(self.path)
+        folders = [f"{home}/images/{subset}".lstrip("/"), f"{home}/{subset}".lstrip("/")] if subset else []
+        found = self.finder.named(self.path, name, folders)
+        if found.path:
+            return found
+        bare = self.finder.stemmed(self.path, name, folders)
+        number = _FRAME_NAME.fullmatch(name)
+        if bare.path or not number:
+            return bare if bare.path else found
+        if self.video is None:
+            frames = pictures_of_video(self.finder, VideoLabels(self.path, self.meta.video, 0, self.other_homes))
+            self.video = [path for path in frames if is_in_recording(path)]
+        at = int(number[1])
+        return Found(self.video[at]) if at < len(self.video) else found
 
     def _image_row(self, element: XmlElement) -> dict[str, object] | None:
         label = element.attributes.get("label", "")

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.path_index import folder_of
 from driveflow.formats.picture_finder import PictureFinder, homes, stem_of
 
@@ -19,6 +20,16 @@ def natural_key(path: str) -> tuple[tuple[int, str], ...]:
     """
     parts = enumerate(_DIGITS.split(path))
     return tuple((int(part[:18]), part) if number % 2 else (-1, part) for number, part in parts)
+
+
+def is_in_recording(path: str) -> bool:
+    """Tell whether the picture at `path` is a frame of a video or a recording, and no file or member of an archive.
+
+    >>> [is_in_recording(path) for path in ("a.jpg", "x.zip!/a.jpg", "clip.mp4!/video/40.jpg")]
+    [False, False, True]
+    """
+    container, inside, _ = path.rpartition("!/")
+    return bool(inside) and kind_of(container) != "archive"
 
 
 def by_number(pictures: Sequence[str], name: re.Pattern[str]) -> Mapping[int, str]:
@@ -58,7 +69,7 @@ def pictures_of_video(finder: PictureFinder, labels: VideoLabels) -> Sequence[st
     for candidates in (named, beside, _below_the_nearest(free, own)):
         fitting = [folder for folder in candidates if len(finder.under(folder)) == labels.count]
         chosen = candidates if len(candidates) == 1 else fitting
-        plain = [folder for folder in chosen if "!/" not in f"{folder}/"]
+        plain = [folder for folder in chosen if not is_in_recording(f"{folder}/")]
         for choice in (chosen, plain):
             if len(choice) == 1:
                 return sorted(finder.under(choice[0]), key=natural_key)

@@ -1,6 +1,5 @@
 """Read LabelMe: the JSON of today's tool, and the XML of the old web tool."""
 
-import re
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -28,7 +27,7 @@ from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import split_of_folders
 
 _JSON_KEYS: Final = frozenset(["shapes", "imagePath"])
-_BROKEN: Final = re.compile(rb'^\s*\{.*"shapes"\s*:\s*\[.*("imagePath"|"shape_type")', re.DOTALL)
+_BROKEN_SIGNS: Final = (b'"shapes"', b'"shape_type"', b'"points"')
 
 
 def labelme_files(sniffer: Sniffer) -> list[str]:
@@ -54,7 +53,8 @@ def _is_json(sniffer: Sniffer, path: str) -> bool:
     shape = sniffer.json_shape(path)
     if shape.kind != "none":
         return shape.keys >= _JSON_KEYS
-    return _BROKEN.search(sniffer.head(path)) is not None  # what is cut short must be named, not passed over
+    head = sniffer.head(path)  # what is cut short must be named, not passed over
+    return head.lstrip().startswith(b"{") and all(sign in head for sign in _BROKEN_SIGNS)
 
 
 def _is_old(sniffer: Sniffer, path: str) -> bool:

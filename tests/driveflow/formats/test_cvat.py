@@ -148,6 +148,21 @@ def test_the_subset_is_a_split_and_a_folder():
     assert [row[1] for row in boxes(labels)] == ["car", "bus"]
 
 
+def test_images_cut_from_a_video_have_names_without_extension():
+    labels = read(cvat(image(box(), name="frame_000001")), "images/frame_000001.PNG", "images/frame_000002.PNG")
+
+    assert [row[0] for row in boxes(labels)] == ["images/frame_000001.PNG"]
+
+
+def test_images_cut_from_a_video_are_frames_of_the_video_file_where_that_is_what_there_is():
+    head = meta(*LABELS, more="<source>clip.mp4</source>")
+    frames = [f"clip.mp4!/video/{stamp}.jpg" for stamp in (0, 40, 100)]
+    labels = read(cvat(image(box(), name="frame_000001"), image(box(), name="frame_000009"), head=head), *frames)
+
+    assert [row[0] for row in boxes(labels)] == ["clip.mp4!/video/40.jpg"]
+    assert [(problem.reason, problem.boxes) for problem in labels.problems] == [("label_missing_picture", 1)]
+
+
 def test_a_label_that_the_head_does_not_list_is_a_class_all_the_same():
     labels = read(cvat(image(box("tram"))))
 
