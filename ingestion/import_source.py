@@ -1,4 +1,4 @@
-"""Import one source of data into a snapshot of its own, from its listing to the name it gets."""
+"""Import one batch into a snapshot of its own, from its listing to the name it gets."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -40,7 +40,7 @@ class SourceRequest:
 
 @dataclass(frozen=True, slots=True)
 class SourceImport:
-    """The snapshot of a source, what was counted and said, and how the tag moved.
+    """The snapshot of a batch, what was counted and said, and how the tag moved.
 
     `reused`: nothing was read, for listing, settings and code are those of an earlier import that still stands.
     """
@@ -55,13 +55,13 @@ class SourceImport:
 
 
 def import_source(request: SourceRequest, now: datetime, progress: Progress = silent) -> SourceImport:
-    """Import the source and let the tag called like the batch mean its snapshot.
+    """Import the batch and let the tag of its name mean its snapshot.
 
     Every write is atomic and named by its content, and the tag moves last: killed at any point and started again, the
-    import ends with the same snapshot and nothing else. Of a source that has not changed, nothing is written.
+    import ends with the same snapshot and nothing else. Of a batch that has not changed, nothing is written.
 
     Raises:
-        NotFoundError: the source is not there.
+        NotFoundError: it is not there.
         EmptyBatchError: it has not one usable picture.
         UnmappedClassError: the taxonomy does not know classes that have boxes.
     """

@@ -1,4 +1,4 @@
-"""Look at a source of data without importing it: what is there, what labels say, what is wrong with them."""
+"""Look at a batch without importing it: what is there, what labels say, what is wrong with them."""
 
 import json
 from collections import Counter, defaultdict
@@ -21,7 +21,7 @@ from ingestion.taxonomy import box_counts
 _MISSING = frozenset(["label_missing_picture", "label_ambiguous_picture"])
 _MAX_ROWS = 100
 _MAP_HEAD = """\
-# The classes of this source as they were found. Keep under classes what the project wants.
+# The classes of this batch as they were found. Keep under classes what the project wants.
 # aliases: "foreign name": class          drop: names whose boxes are not wanted
 # ignore: names whose boxes become ignore regions of every class
 """
@@ -50,7 +50,7 @@ def inspect_source(uri: str, section: BatchSection) -> Inspection:
     classes = dict(sorted(box_counts(read.labels).items()))
     ordered = sort_files(files, read.labels.files, metadata.files)
     report: dict[str, Json] = {
-        "source": uri,
+        "uri": uri,
         **_formats(read, files),
         **_files(files, len(ordered.pictures)),
         "metadata": ", ".join(metadata.files),
@@ -69,7 +69,7 @@ def starting_map(classes: Mapping[str, int]) -> str:
     """
     kept, aliases = _spellings({name: n for name, n in classes.items() if not _is_no_class(name)})
     if not kept:
-        raise InvalidInputError("There are no classes in this source, so there is nothing to map.")
+        raise InvalidInputError("There are no classes in this batch, so there is nothing to map.")
     ignore = [name for name in classes if names_ignore_region(name)]
     drop = [name for name in classes if _is_no_class(name) and name not in ignore]
     lines = ["classes:", *(_entry(name, classes[name]) for name in kept)]

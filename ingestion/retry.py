@@ -1,4 +1,4 @@
-"""Import a source again as it was imported before, and say which of its files became usable."""
+"""Import a batch again as it was imported before, and say which of its files became usable."""
 
 from dataclasses import dataclass
 from typing import Any, cast

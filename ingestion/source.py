@@ -1,4 +1,4 @@
-"""Find out what a person means by a source of data: a folder, one file, or what begins with an S3 address."""
+"""Find out what a person means who says where a batch lies: a folder, one file, or what begins with an S3 address."""
 
 from dataclasses import dataclass, replace
 
@@ -19,7 +19,7 @@ class Source:
 def list_source(uri: str, store: str = "") -> Source:
     """Return what lies at `uri`; a label file stands for the folder it is in, any other file for itself.
 
-    What `store` holds is no data, where it lies in the source: a workspace in the folder that is imported, say.
+    What `store` holds is no data, where it lies in the batch: a workspace in the folder that is imported, say.
 
     Raises:
         NotFoundError: nothing is there.

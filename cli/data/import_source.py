@@ -1,4 +1,4 @@
-"""`driveflow data import`: bring one source of data into the workspace, under a name."""
+"""`driveflow data import`: bring one batch into the workspace, under a name."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -43,7 +43,7 @@ def import_source(  # noqa: PLR0913, PLR0917 one parameter an option
     profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
-    """Read a source of data, of whatever format, into a snapshot, and let a name mean it.
+    """Read a batch, of whatever format, into a snapshot, and let a name mean it.
 
     What cannot be used is quarantined with its reason, and every file is counted. Importing the same again changes
     nothing; started again after it was stopped or killed, it goes to the same end.

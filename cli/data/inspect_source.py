@@ -62,7 +62,7 @@ def _text(report: Mapping[str, Any]) -> str:
     rows = [(f"{row['path']}:{row['line'] or ''}", row["reason"], row["detail"]) for row in problems["rows"][:10]]
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in report["files_by_kind"].items())
     return joined(
-        f"{report['source']}: would be read as {report['format']}; found {', '.join(report['formats_found'])}",
+        f"{report['uri']}: would be read as {report['format']}; found {', '.join(report['formats_found'])}",
         f"files {report['files']:,}: {kinds}; archives and recordings opened {report['archives']:,}",
         f"label files {labels['total']:,}; pictures {report['pictures']:,}; listed {report['pictures_listed']:,}, "
         f"of which here {report['pictures_found']:,}, missing {report['pictures_missing']:,}",

@@ -48,7 +48,7 @@ def retry_quarantine(
     profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
-    """Import the source of a tag again, as it was imported, and say which of the files put aside are usable now.
+    """Import the batch of a tag again, as it was imported, and say which of the files put aside are usable now.
 
     Example:
       driveflow data quarantine retry may
