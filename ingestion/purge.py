@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from driveflow.canonical import digest_bytes
-from driveflow.errors import NotFoundError
+from driveflow.errors import IntegrityError, NotFoundError
 from driveflow.storage.cache import Cache
 from driveflow.storage.objects import delete, local_path, read_bytes, write_bytes
 from driveflow.withdrawn import Trace
@@ -30,6 +30,21 @@ def purge_shards(slices: Iterable[Trace]) -> None:
             data[piece.offset : end] = bytes(max(0, end - piece.offset))
         if data != before:
             write_bytes(uri, bytes(data))
+
+
+def check_zeros(slices: Iterable[Trace]) -> None:
+    """Refuse slices of shards that hold anything: two who write one shard at once may undo each other.
+
+    Raises:
+        IntegrityError: names the first such slice.
+    """
+    for piece in slices:
+        try:
+            data = read_bytes(piece.uri, piece.offset, piece.length or None)
+        except NotFoundError:
+            continue
+        if data.strip(b"\0"):
+            raise IntegrityError(f"Bytes of a withdrawn frame are still in {piece.uri}; withdraw it once more.")
 
 
 def purge_rows(parts: Mapping[str, Collection[str]]) -> None:

@@ -20,7 +20,7 @@ from ingestion.find_traces import (
     still_there,
     trace_snapshots,
 )
-from ingestion.purge import purge_cache, purge_copies, purge_exports, purge_rows, purge_shards
+from ingestion.purge import check_zeros, purge_cache, purge_copies, purge_exports, purge_rows, purge_shards
 
 _Named = TypeVar("_Named", str, Trace)
 _OURS = ("shard", "campaign", "rows", "cache", "training")
@@ -91,11 +91,15 @@ def withdraw(withdrawal: Withdrawal, reach: Reach) -> list[Tombstone]:
 
     The tombstones are written before anything is purged, so that from then on the frames are refused, and once more
     when all is done. Killed at any point and run again it ends in the same state.
+
+    Raises:
+        IntegrityError: somebody else wrote a shard at the same moment; doing it again helps.
     """
     planned = plan_withdrawal(withdrawal, reach)
     for tombstone in planned:
         write_tombstone(reach.store, tombstone)
     _purge(planned, withdrawal, reach)
+    check_zeros(trace for tombstone in planned for trace in tombstone.purged if trace.kind == "shard")
     done = [_finished(tombstone) for tombstone in planned]
     for tombstone in done:
         write_tombstone(reach.store, tombstone)

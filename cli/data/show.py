@@ -32,15 +32,18 @@ def show(
     """
     from cli.output import place_from
     from cli.snapshot_argument import find_snapshot
+    from driveflow.withdrawn import withdrawn_among, withdrawn_ids
     from ingestion.describe import describe_snapshot
 
     found = find_snapshot(snapshot, workspace, profile)
-    facts = describe_snapshot(found)
+    place = place_from(workspace, profile)
+    gone = withdrawn_among(found.frames()["frame_id"], withdrawn_ids(place.store))
+    facts = {**describe_snapshot(found), "withdrawn": len(gone)}
     if html is not None:
         from driveflow.images.pixels import open_pixels
         from ingestion.contact_sheet import contact_sheet
 
-        page = contact_sheet(found, open_pixels(found, place_from(workspace, profile)), facts)
+        page = contact_sheet(found, open_pixels(found, place), facts)
         html.write_text(page, encoding="utf-8")
         say(f"Wrote {html}")
     if not leaks:
@@ -48,7 +51,7 @@ def show(
         return
     from cli.data.leaks import leaks_of
 
-    report = leaks_of(found, place_from(workspace, profile))
+    report = leaks_of(found, place)
     emit({**facts, "leaks": report.to_json()}, output, "\n".join([_text(facts), *report.lines()]))
 
 
@@ -77,6 +80,9 @@ def _text(facts: Mapping[str, Any]) -> str:
         counted("decision", "frames", facts["decisions"]),
         counted("quarantined for", "times", facts["quarantine"]),
         counted("conflict over", "times", facts["conflicts"]),
+        f"withdrawn: {facts['withdrawn']:,} of its frames; it is refused for new training"
+        if facts["withdrawn"]
+        else "",
     )
 
 

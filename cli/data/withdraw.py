@@ -53,7 +53,7 @@ def withdraw(  # noqa: PLR0913, PLR0917 one parameter an option
         found = list_tombstones(place.store)
         emit([item.to_json() for item in found], output, "\n".join(map(_line, found)) or "Nothing was withdrawn.")
         return
-    if not frames or not reason.strip():
+    if not frames or not all(text.strip() for text in frames) or not reason.strip():
         raise UsageError("Name at least one frame and say why: driveflow data withdraw FRAME --reason TEXT.")
     asked = _Asked(tuple(frames), reason, who or getpass.getuser(), snapshot, delete_sources)
     done = _withdraw(asked, _reach(place, workspace), (workspace, profile), yes=yes)

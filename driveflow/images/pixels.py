@@ -16,6 +16,7 @@ from driveflow.place import Place
 from driveflow.snapshots import Snapshot
 from driveflow.storage.cache import Cache
 from driveflow.storage.objects import local_path, read_bytes
+from driveflow.withdrawn import withdrawn_ids
 
 _THREADS = 8
 _AHEAD = 2 * _THREADS  # frames that may wait in memory for their turn
@@ -40,10 +41,14 @@ class PixelReader:
 
     `locations` has the columns of LOCATIONS: a frame may lie at several places, which are tried in the order of the
     table. With a null `length` a place is the whole object. What lies on S3 goes through `cache`, where there is one.
+    Frames that are `withdrawn` are not read, wherever their bytes may still lie.
     """
 
-    def __init__(self, locations: pa.Table, cache: Cache | None = None) -> None:
+    def __init__(
+        self, locations: pa.Table, cache: Cache | None = None, withdrawn: frozenset[str] = frozenset()
+    ) -> None:
         self._cache = cache
+        self._withdrawn = withdrawn
         self._reads: Counter[str] = Counter()  # how many the cache answered, a store far away, a disk here
         self._counting = Lock()
         # Arrow columns in the order of the ids: no Python object for every frame of a large snapshot.
@@ -72,10 +77,12 @@ class PixelReader:
         """Return the encoded bytes of a frame.
 
         Raises:
-            NotFoundError: no place is known, or nothing lies at any of them.
+            NotFoundError: no place is known, nothing lies at any of them, or the frame was withdrawn.
             IntegrityError: what lies there has another digest.
             StorageError: the storage failed.
         """
+        if frame_id in self._withdrawn:
+            raise NotFoundError(f"Frame {frame_id} was withdrawn: nothing may read its bytes")
         troubles: list[DriveflowError] = []
         for spot in self._places(frame_id):
             try:
@@ -132,7 +139,7 @@ class PixelReader:
 
 def open_pixels(snapshot: Snapshot, place: Place) -> PixelReader:
     """Return the reader of a snapshot's frames, with the picture cache of `place`."""
-    return PixelReader(snapshot.locations(), place_cache(place))
+    return PixelReader(snapshot.locations(), place_cache(place), withdrawn_ids(place.store))
 
 
 def place_cache(place: Place) -> Cache:

@@ -55,7 +55,8 @@ def test_a_snapshot_can_be_named_to_look_in(workspace, capsys):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code"), [(["nowhere.jpg", "--reason", "law"], 3), (["loose/a.jpg"], 2), ([], 2)]
+    ("arguments", "code"),
+    [(["nowhere.jpg", "--reason", "law"], 3), (["loose/a.jpg"], 2), ([], 2), ([" ", "--reason", "law"], 2)],
 )
 def test_a_frame_that_is_not_there_or_no_reason_is_told(workspace, capsys, arguments, code):
     assert _withdraw(capsys, workspace, *arguments, "--yes")[0] == code
@@ -68,3 +69,11 @@ def test_list_shows_every_tombstone(workspace, capsys):
     assert "Nothing was withdrawn." in nothing
     assert "ann: law" in _withdraw(capsys, workspace, "--list")[1]
     assert [item["frame_id"] for item in json.loads(_withdraw(capsys, workspace, "--list", "-o", "json")[1])] == [FRAME]
+
+
+def test_show_says_that_a_snapshot_holds_withdrawn_frames(workspace, capsys):
+    _withdraw(capsys, workspace, "loose/a.jpg", "--reason", "law", "--yes")
+    where = ("data", "show", workspace.snapshots[0].uri, "-w", str(workspace.folder))
+
+    assert "withdrawn: 1 of its frames" in call(capsys, *where)[1]
+    assert json.loads(call(capsys, *where, "-o", "json")[1])["withdrawn"] == 1

@@ -7,11 +7,12 @@ import pytest
 
 from driveflow import tables as columns
 from driveflow.canonical import digest_bytes
-from driveflow.errors import IntegrityError, UsageError
+from driveflow.errors import IntegrityError, NotFoundError, UsageError
 from driveflow.flow.sections import BatchSection
-from driveflow.images.pixels import PixelReader
+from driveflow.images.pixels import PixelReader, open_pixels
 from driveflow.ledger.ledger import open_ledger, sqlite_url
 from driveflow.ledger.rows import ModelEventRow, ModelVersionRow, TrainedModelRow
+from driveflow.place import Place
 from driveflow.reuse import put_object
 from driveflow.signal_store import SignalStore
 from driveflow.snapshots import write_snapshot
@@ -20,6 +21,7 @@ from driveflow.storage.objects import local_path, write_bytes
 from driveflow.withdrawn import list_tombstones, read_tombstone, withdrawn_ids
 from ingestion.import_batch import BatchRequest, import_batch
 from ingestion.listing import list_batch
+from ingestion.purge import check_zeros
 from ingestion.withdraw import Reach, Withdrawal, plan_withdrawal, withdraw
 from tests.ingestion import batches
 from tests.ingestion.batches import coco, picture, write
@@ -118,6 +120,27 @@ def test_the_shard_keeps_its_length_and_its_other_frames(workspace):
     assert pixels.read(OTHER) == KEPT
     with pytest.raises(IntegrityError):
         pixels.read(FRAME)
+
+
+def test_nothing_reads_the_frame_any_more_though_its_file_is_still_there(workspace):
+    workspace.withdraw()
+    place = Place("local", workspace.store, "sqlite://", str(workspace.folder / "scratch"))
+
+    pixels = open_pixels(workspace.snapshots[0], place)
+
+    assert pixels.read(OTHER) == KEPT
+    with pytest.raises(NotFoundError, match="was withdrawn"):
+        pixels.read(FRAME)
+
+
+def test_bytes_that_somebody_writes_back_at_the_same_moment_are_noticed(workspace):
+    before = workspace.shard().read_bytes()
+    trace = next(trace for trace in workspace.withdraw().purged if trace.kind == "shard")
+    check_zeros([trace])
+    workspace.shard().write_bytes(before)
+
+    with pytest.raises(IntegrityError, match="withdraw it once more"):
+        check_zeros([trace])
 
 
 def test_what_was_measured_of_other_frames_stays(workspace):
