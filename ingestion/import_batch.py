@@ -1,6 +1,6 @@
 """Read one batch: find its labels, look at every picture, and account for every file."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
@@ -27,8 +27,9 @@ from ingestion.open_container import rules_of
 from ingestion.read_labels import read_batch_labels
 from ingestion.sort_files import SortedFiles, sort_files
 from ingestion.take_boxes import TakenBoxes, take_boxes
-from ingestion.take_frames import TakenFrames, take_frames
+from ingestion.take_frames import TakenFrames, sightings, take_frames
 from ingestion.taxonomy import ClassMap, box_counts, check_annotated, classes_as_found, map_classes
+from ingestion.time_of_day import check_times_of_day, tagged_places
 
 _REPORT_EVERY = 50
 
@@ -120,7 +121,8 @@ def import_batch(request: BatchRequest, progress: Progress = silent) -> Imported
     """
     read = _read(request)
     gallery = _Gallery(progress, len(read.ordered.pictures), withdrawn_ids(request.store))
-    packed = _look(read.ordered, gallery, request.store)
+    bright = tagged_places(read.labels, read.metadata, request.section.attributes)
+    packed = _look(read.ordered, gallery, request.store, bright)
     _refuse_broken(read.labels, gallery, request.section.name)
     refused = [*read.files.refused, *gallery.refused]
     if not gallery.kept:
@@ -149,7 +151,8 @@ def _assemble(
     tables = _tables(frames, boxes, read.classes.classes)
     problems = [*read.labels.problems, *read.metadata.problems, *boxes.problems]
     listed = [*problems, *frames.jumps]
-    conflicts = pa.Table.from_pylist([*frames.conflicts, *boxes.conflicts], schema=columns.CONFLICTS)
+    doubtful = check_times_of_day(sightings(frames, kept, request.section.name))
+    conflicts = pa.Table.from_pylist([*frames.conflicts, *doubtful, *boxes.conflicts], schema=columns.CONFLICTS)
     beside = Beside(
         locations=pa.concat_tables([_locations(kept), packed]),
         quarantine=quarantine_rows(request.section.name, read.files, refused, listed),
@@ -161,9 +164,9 @@ def _assemble(
     return ImportedBatch(tables, beside, counts, (*read.notes(), *frames.notes), read.label_format)
 
 
-def _look(ordered: SortedFiles, gallery: _Gallery, store: str) -> pa.Table:
+def _look(ordered: SortedFiles, gallery: _Gallery, store: str, bright: Container[str]) -> pa.Table:
     """Look at all pictures and return where the members of archives were packed (LOCATIONS)."""
-    for seen in look_at_objects(file for file in ordered.pictures if file.member is None):
+    for seen in look_at_objects((file for file in ordered.pictures if file.member is None), bright):
         gallery.add(seen)
     members = [file for file in ordered.pictures if file.member is not None]
     if not members:
@@ -171,7 +174,7 @@ def _look(ordered: SortedFiles, gallery: _Gallery, store: str) -> pa.Table:
     known = {looked.frame_id for looked in gallery.kept}
 
     def blobs() -> Iterator[Blob]:
-        for seen, data in look_at_members(members):
+        for seen, data in look_at_members(members, bright):
             gallery.add(seen)
             if isinstance(seen, Looked) and seen.frame_id not in known and not gallery.is_withdrawn(seen):
                 known.add(seen.frame_id)

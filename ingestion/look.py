@@ -2,7 +2,7 @@
 
 import os
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -13,8 +13,9 @@ from driveflow.errors import BrokenDataError
 from driveflow.images.probe import Probe, open_picture, orientation, probe
 from driveflow.images.quiet import quiet
 from ingestion.batch_files import BatchFile, Refusal, read_file
-from ingestion.containers import Container
+from ingestion.containers import Container as FileContainer
 from ingestion.open_container import ContainerRules, open_container
+from ingestion.time_of_day import brightness_of
 
 _AHEAD_PER_THREAD = 4  # pictures that may wait in memory for their turn
 _Item = TypeVar("_Item")
@@ -23,22 +24,33 @@ _Result = TypeVar("_Result")
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A file that is a usable picture; `turned` is its EXIF orientation where that swaps the sides (5 to 8), else 1."""
+    """A file that is a usable picture; `turned` is its EXIF orientation where that swaps the sides (5 to 8), else 1.
+
+    `brightness` is there where it was asked for.
+    """
 
     file: BatchFile
     frame_id: str
     probe: Probe
     turned: int
+    brightness: float | None = None
 
 
-def look_at_objects(files: Iterable[BatchFile]) -> Iterator[Looked | Refusal]:
-    """Look at files that are objects of their own, on all processors, and yield what they are in the order given."""
-    return _in_order(lambda file: _look(file, read_file(file)), files)
+def look_at_objects(files: Iterable[BatchFile], bright: Container[str] = ()) -> Iterator[Looked | Refusal]:
+    """Look at files that are objects of their own, on all processors, and yield what they are in the order given.
+
+    Of those whose place is in `bright` the brightness is measured too.
+    """
+    return _in_order(lambda file: _look(file, read_file(file), bright), files)
 
 
-def look_at_members(files: Sequence[BatchFile]) -> Iterator[tuple[Looked | Refusal, bytes]]:
+def look_at_members(
+    files: Sequence[BatchFile], bright: Container[str] = ()
+) -> Iterator[tuple[Looked | Refusal, bytes]]:
     """Look at members of containers and yield what they are with their bytes, container by container."""
-    return _in_order(lambda pair: (_look(*pair), pair[1] if isinstance(pair[1], bytes) else b""), _members(files))
+    return _in_order(
+        lambda pair: (_look(*pair, bright), pair[1] if isinstance(pair[1], bytes) else b""), _members(files)
+    )
 
 
 def _members(files: Sequence[BatchFile]) -> Iterator[tuple[BatchFile, bytes | BrokenDataError]]:
@@ -50,7 +62,7 @@ def _members(files: Sequence[BatchFile]) -> Iterator[tuple[BatchFile, bytes | Br
 
 
 def _read(
-    container: Container, by_number: dict[int | None, BatchFile]
+    container: FileContainer, by_number: dict[int | None, BatchFile]
 ) -> Iterator[tuple[BatchFile, bytes | BrokenDataError]]:
     """Yield each member with its bytes; where reading ends early, those that are left come with the reason."""
     error = BrokenDataError("vanished", "it was there when the container was listed")
@@ -75,14 +87,15 @@ def _in_order(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> Itera
             yield waiting.popleft().result()
 
 
-def _look(file: BatchFile, data: bytes | BrokenDataError) -> Looked | Refusal:
+def _look(file: BatchFile, data: bytes | BrokenDataError, bright: Container[str]) -> Looked | Refusal:
     try:
         if isinstance(data, BrokenDataError):
             raise data
         found = probe(data)
         if file.frame_id:  # decoded pixels: how they were encoded again must not show in the frame
             file = replace(file, byte_count=3 * found.width * found.height)
-        return Looked(file, file.frame_id or digest_bytes(data), found, _turned(data))
+        brightness = brightness_of(data) if file.place in bright else None
+        return Looked(file, file.frame_id or digest_bytes(data), found, _turned(data), brightness)
     except BrokenDataError as error:
         return Refusal(file.name, error.code, error.detail, file.byte_count)
 

@@ -18,6 +18,7 @@ from ingestion.look import Looked
 from ingestion.merge_frames import United, unite_attributes
 from ingestion.metadata import Metadata, PictureData
 from ingestion.source_time import SourceTime, source_time
+from ingestion.time_of_day import Sighting
 from ingestion.time_order import Shot, follow_times
 
 _NOTHING = PictureData()
@@ -68,6 +69,16 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
     frames = list(_frames(kept, sources, attributes, section))
     unset = [f"{zeros} stamps of zero are of a clock that was not set: no times."] if zeros else []
     return TakenFrames(frames, sources, attributes.conflicts, order.jumps, (*order.notes, *unset))
+
+
+def sightings(frames: TakenFrames, kept: Sequence[Looked], batch: str) -> Iterator[Sighting]:
+    """Yield each source of a frame with what is said of its time of day, and what speaks for it or against it."""
+    attributes = {frame["frame_id"]: frame["attributes"] for frame in frames.frames}
+    for looked, source in zip(kept, frames.sources, strict=True):
+        told = {name: source[name] for name in ("path", "lat", "lon", "captured_ns", "clock")}
+        yield Sighting(
+            looked.frame_id, batch, attributes=attributes[looked.frame_id], brightness=looked.brightness, **told
+        )
 
 
 def _recorded_order(labels: LabelSet) -> dict[str, int]:
