@@ -55,8 +55,8 @@ def row_of(
     """
     attributes = plain_object(label.get("attributes"))
     said = {_spelled(name): value for name, value in attributes.items()}
-    if category_of(label) not in _LAMPS and said.get("trafficLightColor") in _NO_COLOUR:
-        said.pop("trafficLightColor")
+    if category_of(label) not in _LAMPS and text_of(said.get("trafficLightColor")) in _NO_COLOUR:
+        said.pop("trafficLightColor", None)
     flags = {name: bool(said.pop(name)) for name in ("crowd", "ignored", "ignore") if name in said}
     flags |= {name: True for name in ("crowd", "ignored", "ignore") if label.get(name) is True}
     own_id, name = text_of(label.get("id")), category_of(label)

@@ -1,7 +1,6 @@
 """Look at the beginnings of label files, each once, so that every format can say which files are its own."""
 
 import csv
-import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -84,8 +83,9 @@ class Sniffer:
 
     def csv_header(self, path: str) -> tuple[str, ...]:
         """Return the cells of the first line, by the separator (comma, semicolon, tab) that it has most of."""
-        line = self.head(path).decode("utf-8-sig", "replace").partition("\n")[0].rstrip("\r")
-        return tuple(cell.strip() for cell in next(csv.reader(io.StringIO(line), delimiter=separator_of(line)), []))
+        lines = self.head(path).decode("utf-8-sig", "replace").splitlines()
+        line = lines[0] if lines else ""
+        return tuple(cell.strip() for cell in next(csv.reader([line], delimiter=separator_of(line)), []))
 
 
 def separator_of(line: str) -> str:
