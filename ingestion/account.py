@@ -62,7 +62,7 @@ def describe_empty(where: str, files: BatchFiles, refused: Sequence[Refusal], la
 def _without_pictures(labels: LabelSet) -> str:
     missing = [item for item in labels.problems if item.reason in _MISSING]
     listed = len(set(labels.images["path"].to_pylist())) + len(missing)
-    example = f", such as {missing[0].detail}" if missing else ""
+    example = f" (first of all, {missing[0].path}: {missing[0].detail})" if missing else ""
     return (
         f"Its labels were read: {len(labels.files):,} label files, {labels.boxes_read:,} boxes and "
         f"{listed:,} listed pictures; the pictures are missing{example}. "
