@@ -10,12 +10,15 @@ CLASSES = ("car", "pedestrian", "cyclist", "ebike")
 MIN_FRAMES = 40
 RATE_HZ = 4
 _FRAMES_PER_DRIVE = 28
-_FIRST_START_NS = 1_700_000_000_000_000_000
+_FIRST_DAY_NS = 1_700_006_400_000_000_000  # 15 November 2023, 0:00 UTC
+_HOUR_NS = 3_600_000_000_000
+_WINTER_DAYS = 60  # in which the hours below mean what they say
 
 Place = Literal["city", "suburb", "country"]
 TimeOfDay = Literal["day", "dusk", "night"]
 Weather = Literal["clear", "rain"]
 Motion = Literal["cruise", "slow", "halt", "frozen"]
+_START_HOURS = {"day": 11.0, "dusk": 15.75, "night": 19.0}  # UTC; the sun over Munich says the same in November
 
 # batch, hold-out or training, place, time of day, weather, motion, whether an e-bike passes.
 # Sorted so that the first eight already have something of everything.
@@ -129,7 +132,13 @@ def _drive(index: int, row: Sequence[str], frames: int, seed: int) -> DrivePlan:
         motion=cast("Motion", motion),
         ebike=ebike == "ebike",
         frames=frames,
-        start_ns=_FIRST_START_NS + index * 3_600_000_000_000,
+        start_ns=_start_ns(index, _START_HOURS[time_of_day]),
         seed=seed,
         index=index,
     )
+
+
+def _start_ns(index: int, hour: float) -> int:
+    """Return when drive `index` begins: each on a day of its own; where winter is over, three minutes later again."""
+    winters, day = divmod(index, _WINTER_DAYS)
+    return _FIRST_DAY_NS + round((24 * day + hour + 0.05 * winters) * _HOUR_NS)
