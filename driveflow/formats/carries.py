@@ -90,20 +90,23 @@ class Carries:
     class_list: bool = True  # without one, a class is only known by its boxes
     attributes: Mapping[str, Fits] = field(default_factory=dict)
     other_attributes: Fits | None = None  # for keys that `attributes` does not name
+    flags: frozenset[str] = frozenset()  # attributes that make an ignore region of a box
     keys: Callable[[str], bool] = bool  # names of attributes that the format can spell
     frame_attributes: Callable[[str, Json], bool] | None = None  # no place for them: text goes to metadata.csv
     annotator: bool = False
     beyond_edge: bool = True
     spelled: Callable[[str], str] = plain_name
 
-    def fits(self, key: str, value: Json) -> bool:
+    def fits(self, key: str, value: Json, *, ignored: bool = False) -> bool:
         """Tell whether the attribute of a box comes back as it is."""
+        if key in self.flags:
+            return ignored and value is True
         judge = self.attributes.get(key, self.other_attributes)
         return self.keys(key) and judge is not None and judge(value)
 
-    def fitting(self, attributes: Mapping[str, Json]) -> dict[str, Json]:
+    def fitting(self, attributes: Mapping[str, Json], *, ignored: bool = False) -> dict[str, Json]:
         """Return the attributes of a box that come back as they are."""
-        return {key: value for key, value in attributes.items() if self.fits(key, value)}
+        return {key: value for key, value in attributes.items() if self.fits(key, value, ignored=ignored)}
 
 
 def spellings(classes: Sequence[str], spelled: Callable[[str], str]) -> dict[str, str]:

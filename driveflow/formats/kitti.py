@@ -30,7 +30,8 @@ def kitti_files(sniffer: Sniffer) -> list[str]:
     """Return the files that are KITTI labels, by content; empty and broken ones count where their folder holds such."""
     texts = [path for path in sniffer.ending_in(".txt") if kind_of(path) == "text"]
     folders = {folder_of(path) for path in texts if _has_kitti_line(sniffer.head(path))}
-    return [path for path in texts if folder_of(path) in folders]
+    names = {folder.rpartition("/")[2] for folder in folders}
+    return [path for path in texts if folder_of(path) in folders or _is_empty_beside(sniffer, path, names)]
 
 
 def read_kitti(files: LabelFiles, annotations: str = "") -> LabelSet:
@@ -45,6 +46,12 @@ def read_kitti(files: LabelFiles, annotations: str = "") -> LabelSet:
     for path in found:
         reader.read(path)
     return reader.finish()
+
+
+def _is_empty_beside(sniffer: Sniffer, path: str, names: set[str]) -> bool:
+    """Tell whether a file is empty in a folder called label_2, as another with KITTI labels is: a split of its own."""
+    name = folder_of(path).rpartition("/")[2]
+    return name in names and bool(_LABELS.fullmatch(name)) and not sniffer.head(path).strip()
 
 
 def _has_kitti_line(head: bytes) -> bool:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import pyarrow as pa
@@ -110,11 +111,12 @@ def _attributes(export: Export, carries: Carries) -> Iterator[str]:
     if not carries.scores:
         kept = kept.filter(pc.is_null(kept["score"]))
     what = f"{carries.title} has no place for"
+    regions = kept.filter(kept["ignore"])["attributes"]
     if carries.ignore == "every class":
-        yield from _unfit(kept.filter(kept["ignore"])["attributes"], _of_regions, what, "ignore regions")
-    if carries.ignore != "yes":
-        kept = kept.filter(pc.invert(kept["ignore"]))
-    yield from _unfit(kept["attributes"], carries.fits, what, "boxes")
+        yield from _unfit(regions, _of_regions, what, "ignore regions")
+    elif carries.ignore == "yes":
+        yield from _unfit(regions, partial(carries.fits, ignored=True), what, "ignore regions")
+    yield from _unfit(kept.filter(pc.invert(kept["ignore"]))["attributes"], carries.fits, what, "boxes")
 
 
 def _of_frames(export: Export, carries: Carries) -> Iterator[str]:

@@ -15,6 +15,7 @@ from driveflow.formats.whole_file import json_list, json_text, whole_file
 
 COCO: Final = Carries(
     title="COCO", ignore="yes", scores=True, partly=True, frame_attributes=any_named, other_attributes=anything,
+    flags=frozenset(["iscrowd"]),
     spelled=plain_name,
 )  # fmt: skip
 

@@ -79,7 +79,8 @@ def _image(frame: Frame, number_: int) -> Mapping[str, object]:
 
 def _box(box: Box, name: str) -> Iterator[str]:
     corners = dict(zip(("xtl", "ytl", "xbr", "ybr"), map(pixels, box.corners), strict=True))
-    occluded = int(box.attributes.get("occluded") in {True, 2})
+    level = box.attributes.get("occluded")
+    occluded = int(isinstance(level, bool | int | float) and level > 0)
     yield f"    {opening('box', {'label': name, 'source': 'manual', 'occluded': occluded, **corners, 'z_order': 0})}\n"
     for key, value in sorted(_said(box).items()):
         word = str(value).lower() if isinstance(value, bool) else value

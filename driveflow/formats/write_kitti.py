@@ -33,9 +33,9 @@ def _three(value: Json) -> bool:
 
 
 def _word(class_name: str) -> str:
-    """Return a class name as one word that is no number."""
+    """Return a class name as one word that begins with a letter and is no number."""
     word = re.sub(r"\s", "_", plain_name(class_name))
-    return f"class_{word}" if is_number(word) else word
+    return f"class_{word}" if is_number(word) or not word[:1].isalpha() else word
 
 
 KITTI: Final = Carries(

@@ -15,6 +15,7 @@ _HOME: Final = "images/{split}"
 _CAMERA: Final = "camera"
 _ONTOLOGY: Final = "urn:driveflow:classes"
 _RESERVED: Final = ("score", "confidence", "stream")  # what readers take for something else
+_FLAGS: Final = frozenset(["ignore", "ignored", "crowd", "iscrowd"])
 _TAKEN: Final = frozenset(["uri", "file", "file_name", "filename", "image", "image_name", "path", "streams",
                            "transforms", "timestamp", "odometry"])  # fmt: skip
 Spans: TypeAlias = list[tuple[int, int]]
@@ -34,7 +35,7 @@ def _type(class_name: str) -> str:
 
 
 OPENLABEL: Final = Carries(
-    title="OpenLABEL", ignore="yes", scores=True, attributes=dict.fromkeys(_RESERVED, nothing), other_attributes=_value,
+    title="OpenLABEL", ignore="yes", flags=_FLAGS, scores=True, attributes=dict.fromkeys(_RESERVED, nothing), other_attributes=_value,
     keys=text, frame_attributes=_of_frame, spelled=_type,
 )  # fmt: skip
 
@@ -164,9 +165,10 @@ def _extend(spans: Spans, number_: int) -> None:
 def _shape(box: Box) -> Json:
     width, height = box.x2 - box.x1, box.y2 - box.y1
     kinds: dict[str, list[Json]] = {}
-    more: dict[str, Json] = {"ignore": True} if box.ignore else {}
+    said = OPENLABEL.fitting(box.attributes, ignored=box.ignore)
+    more: dict[str, Json] = {"ignore": True} if box.ignore and not said.keys() & _FLAGS else {}
     more |= {} if box.score is None else {"score": box.score}
-    for key, value in sorted({**OPENLABEL.fitting(box.attributes), **more}.items()):
+    for key, value in sorted({**said, **more}.items()):
         kind = "boolean" if isinstance(value, bool) else "num" if number(value) else "text"
         kinds.setdefault(kind, []).append({"name": key, "val": value})
     return {

@@ -12,7 +12,7 @@ from driveflow.formats.losses import left_out
 from driveflow.formats.whole_file import json_list, json_text, whole_file
 
 _HOME: Final = "images/{split}"
-_FLAGS: Final = ("crowd", "ignored", "ignore")  # what readers take for an ignore region
+_FLAGS: Final = frozenset(["crowd", "ignored", "ignore"])
 _SPELLINGS: Final = {"time_of_day": "timeofday"}
 
 
@@ -21,8 +21,9 @@ def _said(name: str, value: Json) -> bool:
 
 
 SCALABEL: Final = Carries(
-    title="Scalabel", ignore="yes", scores=True, frame_attributes=_said, other_attributes=something, spelled=plain_name
-)
+    title="Scalabel", ignore="yes", flags=_FLAGS, scores=True, frame_attributes=_said, other_attributes=something,
+    spelled=plain_name,
+)  # fmt: skip
 
 
 def write_scalabel(export: Export, folder: Path) -> Written:
@@ -69,8 +70,8 @@ def _head(frame: Frame) -> Mapping[str, Json]:
 
 
 def _label(box: Box, names: Mapping[str, str]) -> Json:
-    attributes = dict(box.attributes)
-    if box.ignore and not any(attributes.get(flag) is True for flag in _FLAGS):
+    attributes = SCALABEL.fitting(box.attributes, ignored=box.ignore)
+    if box.ignore and not attributes.keys() & _FLAGS:
         attributes["ignored"] = True
     label: dict[str, Json] = {
         "id": box.box_id,

@@ -81,7 +81,7 @@ def without(export, carries):
     if not carries.scores:
         boxes = boxes.filter(pc.is_null(boxes["score"]))
     rows = [
-        row | {"attributes": canonical_json(carries.fitting(json.loads(row["attributes"])))}
+        row | {"attributes": canonical_json(carries.fitting(json.loads(row["attributes"]), ignored=row["ignore"]))}
         for row in boxes.to_pylist()
     ]
     return replace(export, boxes=pa.Table.from_pylist(rows, schema=columns.BOXES))
