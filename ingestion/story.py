@@ -29,6 +29,7 @@ class Story:
     quarantine: list[Json] = field(default_factory=list)
     held_by: list[Snapshot] = field(default_factory=list)
     boxes: list[_Row] = field(default_factory=list)
+    splits: dict[str, str] = field(default_factory=dict)  # snapshot id -> the frame's split there
 
     def to_json(self) -> dict[str, Json]:
         """Return the story as JSON."""
@@ -71,6 +72,7 @@ def _take_facts(story: Story, record: Snapshot) -> bool:
     for row in rows:
         story.facts = _picked(row, _FACTS)
         story.held_by.append(record)
+        story.splits[record.snapshot_id] = str(row["split"])
         story.boxes = _rows(record.boxes(), story.frame_id)
         story.labels = dict(sorted(Counter(str(box["class_name"]) for box in story.boxes).items()))
         for source in _rows(record.sources(), story.frame_id):

@@ -70,12 +70,12 @@ def _elsewhere(story: "Story", place: "Place") -> "dict[str, Json]":
     from cli.open_ledger import ledger_of
     from driveflow.tags import current_tags
     from driveflow.withdrawn import read_tombstone
-    from ingestion.find_traces import models_that_saw, trace_snapshots
+    from ingestion.find_traces import FrameTraces, models_that_saw
 
     store, frame_id = place.store, story.frame_id
     ids = {snapshot.snapshot_id for snapshot in story.held_by}
     ledger = ledger_of(place)
-    seen = models_that_saw(ledger, trace_snapshots(store, [frame_id]))[frame_id] if ledger else []
+    seen = models_that_saw(ledger, {frame_id: FrameTraces(splits=story.splits)})[frame_id] if ledger else []
     tombstone = read_tombstone(store, frame_id)
     gone = tombstone.to_json() if tombstone else {}
     return {

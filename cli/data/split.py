@@ -9,11 +9,12 @@ import typer
 from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from driveflow.canonical import Json
     from driveflow.snapshots import Snapshot
+    from ingestion.leak_report import LeakReport
     from ingestion.split import SplitRequest
 
 _DEFAULT_HOLDOUT = 0.2
@@ -70,13 +71,13 @@ def split(  # noqa: PLR0913, PLR0917 one parameter an option
         balance=balance,
     )
     request = SplitRequest(tables=tables, holdout=HoldoutSection(fraction=share, seed=seed), splits=splits, redo=redo)
-    report = _split(found, request, name, (workspace, profile), measure=measure)
-    emit(report, output, _text(report))
+    report, leaks = _split(found, request, name, (workspace, profile), measure=measure)
+    emit({**report, "leaks": leaks.to_json()}, output, "\n".join([*_lines(report), *leaks.lines()]))
 
 
 def _split(
     found: "Snapshot", request: "SplitRequest", name: str, where: "tuple[Path, str]", *, measure: bool
-) -> "dict[str, Json]":
+) -> "tuple[dict[str, Json], LeakReport]":
     from dataclasses import replace
 
     from cli.data.leaks import leaks_of
@@ -97,33 +98,28 @@ def _split(
     place = place_from(*where)
     written = write_snapshot(place.store, made.tables, replace(found.beside(), decisions=made.decisions), made_by)
     point_tag(place.store, name, written.uri, datetime.now(UTC))
-    report = leaks_of(written, place, measure=measure)
-    return {
+    told: dict[str, Json] = {
         "tag": name,
         "snapshot": written.snapshot_id,
         "uri": written.uri,
         "splits": split_counts(made.tables),
         "left_out": made.decisions.num_rows,
         "untied": made.untied,
-        "leaks": report.to_json(),
-        "leak_lines": list(report.lines()),
     }
+    return told, leaks_of(written, place, measure=measure)
 
 
-def _text(report: "Mapping[str, Json]") -> str:
+def _lines(report: "Mapping[str, Json]") -> "Iterator[str]":
     from cli.output import table
 
     splits = report["splits"]
     assert isinstance(splits, dict)
-    rows = [{"split": name, **_flat(counts)} for name, counts in splits.items()]
-    lines = [f"{report['tag']}: snapshot {str(report['snapshot'])[:16]}", table(rows)]
+    yield f"{report['tag']}: snapshot {str(report['snapshot'])[:16]}"
+    yield table([{"split": name, **_flat(counts)} for name, counts in splits.items()])
     if report["left_out"]:
-        lines.append(f"{report['left_out']} frames were left out: they hang together with the hold-out.")
+        yield f"{report['left_out']} frames were left out: they hang together with the hold-out."
     if report["untied"]:
-        lines.append(f"{report['untied']} files have no known place or day and were grouped by their drives alone.")
-    told = report["leak_lines"]
-    assert isinstance(told, list)
-    return "\n".join([*lines, *map(str, told)])
+        yield f"{report['untied']} files have no known place or day and were grouped by their drives alone."
 
 
 def _flat(counts: "Mapping[str, Json]") -> "dict[str, Json]":

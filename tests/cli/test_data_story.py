@@ -101,6 +101,7 @@ def test_a_frame_nobody_knows_is_not_found(workspace, capsys):
 
 
 def test_verify_says_that_every_picture_of_a_merge_is_there(workspace, capsys):
+    """AC-B2."""
     code, out, _ = _data(capsys, workspace, "verify", "all", "-o", "json")
 
     report = json.loads(out)
