@@ -39,6 +39,10 @@ def import_source(  # noqa: PLR0913, PLR0917 one parameter an option
     drives: Annotated[Drives, typer.Option(help="How pictures become drives, where nothing is stated.")] = "auto",
     camera: Annotated[str, typer.Option(help="The camera of pictures that do not say theirs.")] = "camera",
     split: Annotated[Split, typer.Option(help="Puts every frame in this split.")] = "",
+    more: Annotated[
+        list[str] | None,
+        typer.Option("--set", help="Any other setting of a batch in a flow file, e.g. --set clock=utc."),
+    ] = None,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
     output: Output = "text",
@@ -52,6 +56,7 @@ def import_source(  # noqa: PLR0913, PLR0917 one parameter an option
       driveflow data import deliveries/may --as may
       driveflow data import may.zip --as may --format coco --map classes.yaml --drive highway-0302
       driveflow data import s3://fleet/night --as night --drives folder -o json
+      driveflow data import drive.mp4 --as dusk --set every_s=0.5 --set 'attributes={time_of_day: dusk}'
 
     Exit codes: 0 done, 1 nothing usable or unknown classes, 2 usage, 3 not found.
     """
@@ -63,7 +68,7 @@ def import_source(  # noqa: PLR0913, PLR0917 one parameter an option
     check_tag_name(name)
     said = {"name": name, "path": source, "format": label_format, "annotations": annotations, "metadata": metadata,
             "drive": drive, "drives": drives, "camera": camera, "split": split}  # fmt: skip
-    report = run_import(Wanted(source, batch_section(said), _taxonomy(map_file), workspace, profile))
+    report = run_import(Wanted(source, batch_section(said, more or []), _taxonomy(map_file), workspace, profile))
     emit(report, output, import_text(report))
 
 

@@ -41,7 +41,7 @@ def inspect_source(
     Exit codes: 0 done, 1 nothing there or nothing to map, 2 usage, 3 not found.
     """
     from cli.output import place_from
-    from driveflow.flow.part import batch_section, write_new_text
+    from driveflow.flow.part import batch_section, write_text
     from driveflow.storage.objects import to_uri
     from ingestion.inspect_source import inspect_source as inspect
     from ingestion.inspect_source import starting_map
@@ -50,7 +50,7 @@ def inspect_source(
     section = batch_section({"name": "inspected", "path": source, "format": label_format, "annotations": annotations})
     found = inspect(to_uri(source), section)
     if write_map is not None:
-        write_new_text(write_map, starting_map(found.classes))
+        write_text(write_map, starting_map(found.classes), new=True)
         say(f"Wrote {write_map}; change it, and import with --map {write_map}")
     emit(found.report, output, _text(found.report))
 

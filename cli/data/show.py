@@ -40,11 +40,12 @@ def show(
     gone = withdrawn_among(found.frames()["frame_id"], withdrawn_ids(place.store))
     facts = {**describe_snapshot(found), "withdrawn": len(gone)}
     if html is not None:
+        from driveflow.flow.part import write_text
         from driveflow.images.pixels import open_pixels
         from ingestion.contact_sheet import contact_sheet
 
         page = contact_sheet(found, open_pixels(found, place), facts)
-        html.write_text(page, encoding="utf-8")
+        write_text(html, page)
         say(f"Wrote {html}")
     if not leaks:
         emit(facts, output, _text(facts))

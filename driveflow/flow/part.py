@@ -1,6 +1,7 @@
 """Files that hold a part of a flow: a map of classes, or the rules of a merge; read and refused like a flow file."""
 
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -64,13 +65,21 @@ def load_rules(path: Path, batches: Sequence[str]) -> RulesFile:
     return rules
 
 
-def batch_section(values: dict[str, str]) -> BatchSection:
+def batch_section(values: Mapping[str, str], more: Sequence[str] = ()) -> BatchSection:
     """Return the section of a batch that is told by options of a command and not by a flow file.
+
+    `more` has other settings as "key=value", where the value is read as YAML.
 
     Raises:
         UsageError: an option cannot be what it is.
     """
-    return build(BatchSection, parse_document(canonical_json(values), "options"), "options")
+    lines = [f"{key}: {json.dumps(value, ensure_ascii=False)}" for key, value in values.items() if value]
+    for setting in more:
+        key, is_set, value = setting.partition("=")
+        if not is_set:
+            raise UsageError(f"--set {setting!r} has no value; --set clock=utc would do.")
+        lines.append(f"{key.strip()}: {value}")
+    return build(BatchSection, parse_document("\n".join(lines), "options"), "options")
 
 
 def _refuse(root: Node, source: str, findings: Iterable[tuple[tuple[Key, ...], str]]) -> None:
@@ -79,14 +88,14 @@ def _refuse(root: Node, source: str, findings: Iterable[tuple[tuple[Key, ...], s
         raise refusal(source, problems)
 
 
-def write_new_text(path: Path, text: str) -> None:
-    """Write `text` to a new file.
+def write_text(path: Path, text: str, *, new: bool = False) -> None:
+    """Write `text` to a file.
 
     Raises:
-        UsageError: there is such a file, or its folder is none.
+        UsageError: its folder is none, or it is there and has to be `new`.
     """
     try:
-        with path.open("x", encoding="utf-8") as file:
+        with path.open("x" if new else "w", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError as error:
         raise UsageError(f"'{path}' is there already; name another file.") from error

@@ -154,6 +154,16 @@ def test_a_stated_split_camera_and_drive_hold_for_every_frame(may, data):
     assert [row["name"] for row in shown["by_drive"]["largest"]] == ["d1"]
 
 
+def test_any_other_setting_of_a_batch_can_be_given(may, data):
+    settings = ("--set", "attributes={weather: rain}", "--set", "annotated_classes=[car]", "--set", "drive=0012")
+
+    data("import", may, "--as", "may", *settings)
+
+    shown = data("show", "may")
+    assert {row["class_name"]: row["frames_annotated"] for row in shown["classes"]} == {"car": 2, "truck": 0}
+    assert [row["name"] for row in shown["by_drive"]["largest"]] == ["0012"]
+
+
 def test_a_map_of_classes_decides_what_becomes_of_each(may, data, here):
     write(here, {"map.yaml": "classes: [vehicle]\naliases: {car: vehicle}\ndrop: [truck]\n"})
 
@@ -213,6 +223,8 @@ def test_labels_without_pictures_fail_and_say_what_they_listed(here, refused):
         (("import", "may", "--as", "x", "--annotations", "no.json"), 3, "is no file of the batch"),
         (("import", "may", "--as", "x", "--map", "no.yaml"), 3, "There is no file 'no.yaml'"),
         (("import", "may"), 2, "--as"),
+        (("import", "may", "--as", "x", "--set", "clok=utc"), 2, 'did you mean "clock"?'),
+        (("import", "may", "--as", "x", "--set", "clock"), 2, "has no value"),
         (("import", "may", "--as", "x", "--split", "test"), 2, "holdout"),
         (("inspect", "nowhere"), 3, "There is no file or folder"),
         (("merge", "nothing", "--as", "x"), 3, "has a tag or an id"),

@@ -7,7 +7,7 @@ from ingestion.diff import diff_snapshots
 from tests.ingestion.strategies import batches
 
 
-@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(one=batches(), other=batches())
 def test_what_went_what_came_and_what_stayed_add_up(tmp_path, one, other):
     first, second = (write_snapshot(tmp_path.as_uri(), part.tables, Beside(), {}) for part in (one, other))
@@ -30,7 +30,7 @@ def test_what_went_what_came_and_what_stayed_add_up(tmp_path, one, other):
     assert same == there["equal"]
 
 
-@settings(max_examples=10, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(one=batches())
 def test_nothing_leads_from_a_snapshot_to_itself(tmp_path, one):
     snapshot = write_snapshot(tmp_path.as_uri(), one.tables, Beside(), {})
