@@ -19,7 +19,13 @@ _places = st.lists(
     st.tuples(st.sampled_from(DRIVES), st.sampled_from(["", "train", "valid"])), min_size=1, max_size=2, unique=True
 )
 _boxes = st.lists(
-    st.tuples(st.sampled_from(CLASSES), st.integers(0, 4), st.sampled_from([0.0, 0.0002, 0.4]), st.booleans()),
+    st.tuples(
+        st.sampled_from(CLASSES),
+        st.integers(0, 4),
+        st.sampled_from([0.0, 0.0002, 0.4]),
+        st.booleans(),
+        st.sampled_from([None, None, None, 0.5]),
+    ),
     max_size=4,
 )
 _attributes = st.dictionaries(st.sampled_from(["weather", "time_of_day"]), st.sampled_from(["a", "b"]), max_size=2)
@@ -77,7 +83,7 @@ def _source_row(frame_id, batch, drive, split):
 
 
 def _box_row(frame_id, batch, number, box):
-    class_name, place, shift, ignore = box
+    class_name, place, shift, ignore, score = box
     return {
         "frame_id": frame_id,
         "box_id": str(number),
@@ -89,4 +95,5 @@ def _box_row(frame_id, batch, number, box):
         "origin": f"batch:{batch}",
         "ignore": ignore,
         "attributes": "{}",
+        "score": score,
     }
