@@ -94,6 +94,8 @@ class _Walk:
             return
         try:
             yield from self._read_record(head, self.stream.read(length))
+        except BrokenDataError:
+            raise
         except (*_MALFORMED, *BROKEN) as error:
             detail = f"the record at byte {at:,} cannot be read: {error}"
             self.losses.append(Loss("recording_broken_chunk", detail, length))

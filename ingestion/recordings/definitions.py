@@ -4,7 +4,7 @@ The definitions are text of strangers from which a library makes code, so they a
 """
 
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from rosbags.interfaces import Nodetype
@@ -30,6 +30,7 @@ class UnreadableTopicError(Exception):
     """A topic whose messages cannot be decoded; the text says why."""
 
 
+@lru_cache(maxsize=64)  # the parts of one bag define the same topics
 def decoder_of(topic: Topic) -> Decoder:
     """Return what decodes the messages of `topic`.
 

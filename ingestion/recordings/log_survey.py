@@ -113,10 +113,10 @@ class LogSurvey:
                 return self._raw_picture(message, decoded)
             data = bytes_of(decoded)
             return _Found(topic, head.sensor, head.stamp_ns, message.log_ns, len(data), ending_of(data))
-        except UNDECODABLE as error:
-            broken = BrokenDataError("recording_bad_message", f"cannot be decoded: {error}")
         except BrokenDataError as error:
             broken = error
+        except UNDECODABLE as error:
+            broken = BrokenDataError("recording_bad_message", f"cannot be decoded: {error}")
         return _Found(topic, "", 0, message.log_ns, len(message.data), error=broken)
 
     def _raw_picture(self, message: Message, decoded: Any) -> _Found:  # noqa: ANN401 made by the definition

@@ -25,6 +25,7 @@ _MAGIC: Final = b"\x89MCAP0\r\n"
 _RECORD: Final = struct.Struct("<BQ")
 _MESSAGE: Final = struct.Struct("<HIQQ")
 _READ: Final = {Opcode.SCHEMA, Opcode.CHANNEL, Opcode.MESSAGE, Opcode.CHUNK}
+_INSIDE: Final = {Opcode.SCHEMA, Opcode.CHANNEL, Opcode.MESSAGE}
 _ENDS: Final = {Opcode.DATA_END, Opcode.FOOTER}
 _MALFORMED: Final = (McapError, struct.error, UnicodeDecodeError, MemoryError, OverflowError)
 
@@ -116,6 +117,8 @@ class _Walk:
         while at < len(data):
             try:
                 opcode, length = _RECORD.unpack_from(data, at)
+                if opcode not in _INSIDE:
+                    raise struct.error(f"a record of kind {opcode} in it")
                 start, at = at + _RECORD.size, at + _RECORD.size + length
                 if at > len(data):
                     raise struct.error("a record in it is not whole")

@@ -41,9 +41,12 @@ class SqliteLog:
             if missing > 0:
                 detail = f"{self.byte_count:,} bytes of {_said_bytes(head):,}; {missing:,} bytes are lost"
                 losses.append(Loss("recording_cut_short", detail, missing))
-            with opened_database(stream, self.byte_count) as (database, watch):
-                topics = _topics(database)
-                yield from _rows(_Bag(database, watch, topics), losses)
+            try:
+                with opened_database(stream, self.byte_count, _said_bytes(head)) as (database, watch):
+                    topics = _topics(database)
+                    yield from _rows(_Bag(database, watch, topics), losses)
+            except apsw.Error as error:
+                raise BrokenDataError("recording_broken", f"cannot be opened: {error}") from error
 
 
 @dataclass(slots=True)
@@ -65,16 +68,17 @@ def _topics(database: apsw.Connection) -> dict[int, Topic]:
     try:
         schema = "SELECT name FROM sqlite_schema WHERE type = 'table'"
         tables = {str(name) for (name,) in database.execute(schema)}
-        if not {"topics", "messages"} <= tables:
-            raise BrokenDataError("recording_broken", "an SQLite file without the tables of a rosbag2 recording")
         defined = _definitions(database) if "message_definitions" in tables else {}
         found = {}
-        rows = database.execute("SELECT id, name, type, serialization_format FROM topics LIMIT ?", (_MAX_TOPICS,))
-        for number, name, type_name, encoding in rows:
-            definition = defined.get(ros_name(str(type_name)), ("", b""))
-            found[int(number)] = Topic(str(name), str(type_name), str(encoding), *definition)
+        if {"topics", "messages"} <= tables:
+            rows = database.execute("SELECT id, name, type, serialization_format FROM topics LIMIT ?", (_MAX_TOPICS,))
+            for number, name, type_name, encoding in rows:
+                definition = defined.get(ros_name(str(type_name)), ("", b""))
+                found[int(number)] = Topic(str(name), str(type_name), str(encoding), *definition)
     except (*_BROKEN, TypeError, ValueError) as error:
         raise BrokenDataError("recording_broken", f"its list of topics cannot be read: {error}") from error
+    if not {"topics", "messages"} <= tables:
+        raise BrokenDataError("recording_broken", "an SQLite file without the tables of a rosbag2 recording")
     return found
 
 

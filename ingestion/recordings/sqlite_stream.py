@@ -30,35 +30,48 @@ class Watch:
 
 
 @contextmanager
-def opened_database(stream: BinaryIO, byte_count: int) -> Iterator[tuple[apsw.Connection, Watch]]:
-    """Open the database that `stream` holds; nothing is written, no other file is opened, no extension is loaded."""
-    vfs = _StreamVfs(f"driveflow-{next(_numbers)}", stream, byte_count)
+def opened_database(stream: BinaryIO, byte_count: int, said_bytes: int) -> Iterator[tuple[apsw.Connection, Watch]]:
+    """Open the database that `stream` holds; nothing is written, no other file is opened, no extension is loaded.
+
+    It is believed to have the `said_bytes` of its head: else SQLite would refuse all of one that is cut short.
+
+    Raises:
+        apsw.Error: what is there is no database.
+    """
+    vfs = _StreamVfs(f"driveflow-{next(_numbers)}", stream, (byte_count, max(said_bytes, byte_count)))
     flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-    connection = apsw.Connection("file:recording?immutable=1", flags=flags, vfs=vfs.name)
     try:
-        connection.limit(apsw.SQLITE_LIMIT_LENGTH, MAX_CHUNK_BYTES)
-        connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
-        connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
-        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
-        for pragma in (f"cache_size=-{_CACHE_KIB}", "temp_store=MEMORY", "mmap_size=0", "cell_size_check=ON"):
-            connection.execute(f"PRAGMA {pragma}")
-        watch = Watch()
-        connection.set_progress_handler(watch, _MAX_STEPS)
-        yield connection, watch
+        connection = apsw.Connection("file:recording?immutable=1", flags=flags, vfs=vfs.name)
+        try:
+            yield connection, _confine(connection)
+        finally:
+            connection.close(True)
     finally:
-        connection.close(True)
         vfs.unregister()
+
+
+def _confine(connection: apsw.Connection) -> Watch:
+    """Take from a connection what a stranger's database could do harm with."""
+    connection.limit(apsw.SQLITE_LIMIT_LENGTH, MAX_CHUNK_BYTES)
+    connection.limit(apsw.SQLITE_LIMIT_ATTACHED, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_VIEW, 0)
+    connection.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+    for pragma in (f"cache_size=-{_CACHE_KIB}", "temp_store=MEMORY", "mmap_size=0", "cell_size_check=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+    watch = Watch()
+    connection.set_progress_handler(watch, _MAX_STEPS)
+    return watch
 
 
 class _StreamVfs(apsw.VFS):
     """A file system that has one file, which can only be read."""
 
-    def __init__(self, name: str, stream: BinaryIO, byte_count: int) -> None:
+    def __init__(self, name: str, stream: BinaryIO, sizes: tuple[int, int]) -> None:
         self.name = name
         self._stream = stream
-        self._byte_count = byte_count
+        self._sizes = sizes
         super().__init__(name, "")
 
     def xAccess(self, pathname: str, flags: int) -> bool:  # noqa: N802, ARG002 apsw names it
@@ -71,22 +84,25 @@ class _StreamVfs(apsw.VFS):
         if flags[0] & apsw.SQLITE_OPEN_MAIN_DB == 0:
             raise apsw.CantOpenError("only the recording itself is opened")
         flags[1] = apsw.SQLITE_OPEN_READONLY
-        return _StreamFile(self._stream, self._byte_count)
+        return _StreamFile(self._stream, *self._sizes)
 
 
 class _StreamFile(apsw.VFSFile):
     """The one file, as SQLite wants to read it."""
 
-    def __init__(self, stream: BinaryIO, byte_count: int) -> None:  # there is no file of the system below this one
+    def __init__(self, stream: BinaryIO, byte_count: int, said_bytes: int) -> None:  # no file of the system below it
         self._stream = stream
         self._byte_count = byte_count
+        self._said_bytes = said_bytes
 
     def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
+        if offset + amount > self._byte_count:
+            raise apsw.IOError(f"the file ends at byte {self._byte_count:,}")  # zeros in its place would be believed
         self._stream.seek(offset)
         return self._stream.read(amount)
 
     def xFileSize(self) -> int:  # noqa: N802
-        return self._byte_count
+        return self._said_bytes
 
     def xClose(self) -> None:  # noqa: N802
         """Leave the stream open: it is not ours."""

@@ -6,6 +6,8 @@ from ingestion.recordings.definitions import Decoder, UnreadableTopicError, deco
 from ingestion.recordings.meanings import Kind, kind_of_type
 from ingestion.recordings.messages import Message, Topic
 
+_MAX_DECODERS = 500  # each is made of a definition, which takes a while
+
 
 class Topics:
     """What is known of the topics met so far."""
@@ -32,6 +34,9 @@ class Topics:
         kind = kind_of_type(ros_name(topic.type_name))
         if not kind or kind == "video":
             return kind
+        if len(self._decoders) >= _MAX_DECODERS:
+            self.unreadable[topic.name] = f"there are more than {_MAX_DECODERS} topics of pictures, boxes and places"
+            return ""
         try:
             self._decoders[id(topic)] = decoder_of(topic)
         except UnreadableTopicError as error:

@@ -8,6 +8,8 @@ from lz4 import frame as lz4_frame
 
 from ingestion.recordings.messages import MAX_CHUNK_BYTES
 
+_MAX_RATIO = 1000  # of unpacked to packed bytes: a flat raw picture comes near, a bomb goes far beyond
+_FREE_BYTES = 1 << 20  # up to this size any ratio will do
 _MAX_WINDOW_BYTES = 128 << 20
 BROKEN = (zstandard.ZstdError, RuntimeError, OSError, EOFError, ValueError)
 """What `unpack` raises on pieces that are not whole."""
@@ -21,6 +23,8 @@ def unpack(data: bytes, packing: str, byte_count: int) -> bytes:
     """
     if byte_count > MAX_CHUNK_BYTES:
         raise ValueError(f"{byte_count:,} bytes unpacked; at most {MAX_CHUNK_BYTES:,}")
+    if byte_count > max(_MAX_RATIO * len(data), _FREE_BYTES):
+        raise ValueError(f"{byte_count:,} bytes from {len(data):,}; at most {_MAX_RATIO} to 1")
     if packing not in _UNPACKERS:
         raise ValueError(f"the packing {packing!r} is not known")
     unpacked = _UNPACKERS[packing](data, byte_count + 1)

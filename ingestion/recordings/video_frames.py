@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final, cast
 
 from driveflow.errors import BrokenDataError
 from ingestion.containers import Opener
@@ -70,7 +71,7 @@ def opened_video(opener: Opener) -> "Iterator[InputContainer]":
             detail = "does not begin as an MP4, MOV, Matroska, WebM, AVI, MPEG or H.26x"
             raise BrokenDataError("recording_broken", detail)
         try:
-            with av.open(stream, "r", format=kind) as video:
+            with av.open(stream, "r", format=kind, metadata_errors="replace") as video:
                 yield video
         except (av.error.FFmpegError, MemoryError) as error:
             raise BrokenDataError("recording_broken", f"cannot be read: {error}") from error
@@ -130,9 +131,8 @@ def _list_stamped(video: "InputContainer", found: VideoStreams, at_most: int) ->
         ordered = tuple(sorted(set(stamps[stream.index])))
         unit = stream.time_base or 1 / _RATE
         found.lists.append(Listed(stream.index, found.count, ordered, unit, _pixels(stream)))
-        if (missing := stream.frames - packets[stream.index]) > 0:
-            detail = f"{packets[stream.index]} of {stream.frames} frames are there; {missing} are lost"
-            found.losses.append(("recording_cut_short", detail))
+        _tell_missing(stream, packets[stream.index], found)
+    _tell_early_end(video, found)
 
 
 def _list_counted(video: "InputContainer", found: VideoStreams, at_most: int) -> None:
@@ -145,7 +145,27 @@ def _list_counted(video: "InputContainer", found: VideoStreams, at_most: int) ->
                 raise BrokenDataError("archive_too_large", f"more than {at_most:,} frames")
         rate = stream.average_rate or stream.guessed_rate or _RATE
         found.lists.append(Listed(stream.index, 0, tuple(range(count)), 1 / rate, _pixels(stream)))
+        _tell_missing(stream, count, found)
         found.notes.append(f"Its frames bear no times: they are counted, {float(rate):g} a second.")
+
+
+def _tell_missing(stream: "VideoStream", count: int, found: VideoStreams) -> None:
+    if (missing := stream.frames - count) > 0:
+        detail = f"{count} of {stream.frames} frames are there; {missing} are lost"
+        found.losses.append(("recording_cut_short", detail))
+
+
+def _tell_early_end(video: "InputContainer", found: VideoStreams) -> None:
+    """Name what is missing where a file does not count its frames, but says how long it is."""
+    if video.duration is None or len(video.streams) != 1 or video.streams[0].frames or not found.count:
+        return
+    listed = found.lists[0]
+    gaps = [after - before for before, after in pairwise(listed.stamps)]
+    said_s = Fraction(video.duration, 10**6)
+    missing_s = said_s - (listed.stamps[-1] - listed.stamps[0]) * listed.unit
+    if missing_s > 3 * max(gaps, default=1) * listed.unit:
+        detail = f"{float(said_s - missing_s):.3f} s of {float(said_s):.3f} s are there"
+        found.losses.append(("recording_cut_short", detail))
 
 
 def _streams(video: "InputContainer") -> "list[VideoStream]":
@@ -154,6 +174,8 @@ def _streams(video: "InputContainer") -> "list[VideoStream]":
 
     found = [stream for stream in video.streams.video if not stream.disposition & Disposition.attached_pic]
     for stream in found:
+        if not hasattr(stream.codec_context, "width"):
+            raise BrokenDataError("unsupported", f"stream {stream.index} is coded in a way that is not known")
         _pixels(stream)
         stream.codec_context.options = {"max_pixels": str(MAX_VIDEO_PIXELS)}
         stream.codec_context.thread_count = _THREADS
@@ -175,7 +197,7 @@ def _packets(video: "InputContainer", streams: "list[VideoStream]") -> "Iterator
     try:
         for packet in video.demux(streams):
             if packet.size:
-                yield packet
+                yield cast("Packet[VideoStream]", packet)
     except av.error.FFmpegError:
         return
 

@@ -1,0 +1,61 @@
+from tests.ingestion.batches import adds_up, bring_in, picture, quarantined, rows, write
+from tests.ingestion.recorded import START_NS, STEP_NS, Ros2, mcap
+from tests.ingestion.recorded_batches import one, pictures
+
+
+def test_two_cameras_keep_their_own_pictures_and_boxes(tmp_path):
+    ros = Ros2()
+    front, _ = pictures(2, ros, "/front", sensor="cam_front")
+    rear = [
+        ("/rear", START_NS, ros.picture(picture(50 + turn), START_NS + turn * STEP_NS, "cam_rear")) for turn in (0, 1)
+    ]
+    boxes = ("/boxes", START_NS, ros.boxes([("car", 1.0, 1, 2, 30, 40)], START_NS, "cam_rear"))
+    batch = one(tmp_path, mcap([*front, *rear, boxes], ros))
+
+    cameras = dict(rows(batch.tables.sources, "frame_id", "camera"))
+    assert sorted(cameras.values()) == ["cam_front"] * 2 + ["cam_rear"] * 2
+    assert [cameras[frame] for frame in batch.tables.boxes["frame_id"].to_pylist()] == ["cam_rear"]
+
+
+def test_boxes_of_a_camera_that_is_not_there_are_counted_as_lost(tmp_path):
+    ros = Ros2()
+    front, _ = pictures(1, ros, "/front", sensor="cam_front")
+    rear = [("/rear", START_NS, ros.picture(picture(50), START_NS, "cam_rear"))]
+    boxes = ("/boxes", START_NS, ros.boxes([("car", 1.0, 1, 2, 30, 40)], START_NS, "cam_left"))
+    batch = one(tmp_path, mcap([*front, *rear, boxes], ros))
+
+    assert set(quarantined(batch).values()) == {"label_unknown_camera"}
+    assert batch.counts["boxes_quarantined"] == 1
+    adds_up(batch)
+
+
+def test_pictures_without_a_stamp_get_the_time_of_writing_and_a_note(tmp_path):
+    ros = Ros2()
+    entries = [("/front", START_NS + turn, ros.picture(picture(turn), 0)) for turn in range(3)]
+    batch = one(tmp_path, mcap(entries, ros))
+
+    assert sorted(batch.tables.sources["captured_ns"].to_pylist()) == [START_NS, START_NS + 1, START_NS + 2]
+    assert any("3 pictures have no stamp of their own" in note for note in batch.notes)
+
+
+def test_a_clock_that_begins_at_zero_counts_from_the_beginning_of_the_drive(tmp_path):
+    ros = Ros2()
+    entries = [("/front", START_NS + turn, ros.picture(picture(turn), turn * STEP_NS)) for turn in range(3)]
+    batch = one(tmp_path, mcap(entries, ros))
+
+    assert sorted(batch.tables.sources["captured_ns"].to_pylist()) == [0, STEP_NS, 2 * STEP_NS]
+    assert set(batch.tables.sources["clock"].to_pylist()) == {"drive_relative"}
+
+
+def test_parts_of_a_bag_are_one_drive_and_messages_in_two_parts_are_one_frame(tmp_path):
+    ros = Ros2()
+    entries, _ = pictures(6, ros)
+    info = {"rosbag2_bagfile_information": {"relative_file_paths": ["b_0.mcap", "b_1.mcap", "b_2.mcap"]}}
+    parts = {"bag/b_0.mcap": mcap(entries[:4], ros), "bag/b_1.mcap": mcap(entries[3:], ros)}
+    batch = bring_in(write(tmp_path / "batch", {"bag/metadata.yaml": info, **parts}), taxonomy=None)
+
+    assert batch.counts["frames"] == 6
+    assert batch.counts["frames_repeated"] == 1
+    assert set(batch.tables.sources["drive"].to_pylist()) == {"batch/bag"}
+    assert quarantined(batch) == {"bag/metadata.yaml": "recording_missing_part"}
+    adds_up(batch)
