@@ -17,11 +17,11 @@ def nearest_in_metres(train: Side, other: Side) -> pl.DataFrame:
 
     Distances are along a sphere as large as the earth.
     """
-    from sklearn.neighbors import KDTree
-
     here, there = _positions(train), _positions(other)
     if not here.height or not there.height:
         return _nothing()
+    from sklearn.neighbors import KDTree
+
     # Points on a ball: the straight way through it and the way along it go together.
     chords, rows = KDTree(_on_a_ball(here)).query(_on_a_ball(there), k=1)
     metres = 2 * EARTH_RADIUS_M * np.arcsin(np.clip(chords[:, 0] / 2, 0.0, 1.0))

@@ -103,6 +103,8 @@ def _holdout(flow: Flow) -> Iterator[Finding]:
         yield ("holdout", "fraction"), "must be less than 1, got 1.0: nothing would be left to train on"
     if flow.splits.val_fraction == 1.0:
         yield ("splits", "val_fraction"), "must be less than 1, got 1.0: nothing would be left to train on"
+    if flow.splits.place_attribute and "place" not in flow.splits.by:
+        yield ("splits", "place_attribute"), f"says nothing where by is {flow.splits.by!r}; by: place would do"
 
 
 def _predicates(flow: Flow) -> Iterator[Finding]:

@@ -98,6 +98,7 @@ def test_a_typo_is_one_line_with_its_place_and_the_nearest_key():
             'gate.floors[0].slice: no slice is called "night"; known are none',
         ),
         ("gate: {floors: [{metric: AP50}]}", "gate.floors[0].at_least: missing; for example at_least: 0.5"),
+        ("splits: {place_attribute: city}", "splits.place_attribute: says nothing where by is 'drive_group'"),
         ("schedule: {cron: 0 2 * * 7}", "schedule.cron: the day of week of a schedule must be 0 to 6"),
         ("taxonomy: {classes: [x]}", "taxonomy.classes: stated twice; the short form is on line 2"),
     ],
