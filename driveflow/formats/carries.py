@@ -87,7 +87,6 @@ class Carries:
     ignore: Literal["no", "every class", "yes"] = "no"
     scores: bool = False
     partly: bool = False  # which classes were looked for, frame by frame
-    class_list: bool = True  # without one, a class is only known by its boxes
     attributes: Mapping[str, Fits] = field(default_factory=dict)
     other_attributes: Fits | None = None  # for keys that `attributes` does not name
     flags: frozenset[str] = frozenset()  # attributes that make an ignore region of a box

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.canonical import canonical_json
+from driveflow.formats.dataset_meta import listed_classes
 from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.kitti_lines import KittiBox, is_kitti_line, read_kitti_text
 from driveflow.formats.label_set import (
@@ -27,19 +28,22 @@ _CAMERA: Final = re.compile(r"image_\d+")
 
 
 def kitti_files(sniffer: Sniffer) -> list[str]:
-    """Return the files that are KITTI labels, by content; empty and broken ones count where their folder holds such."""
+    """Return the files that are KITTI labels, by content; empty and broken ones count where their folder holds such.
+
+    So do empty ones in label_2 beside image_2.
+    """
     texts = [path for path in sniffer.ending_in(".txt") if kind_of(path) == "text"]
     folders = {folder_of(path) for path in texts if _has_kitti_line(sniffer.head(path))}
-    names = {folder.rpartition("/")[2] for folder in folders}
-    return [path for path in texts if folder_of(path) in folders or _is_empty_beside(sniffer, path, names)]
+    cameras = {folder for path in sniffer.paths if _CAMERA.fullmatch((folder := folder_of(path)).rpartition("/")[2])}
+    return [path for path in texts if folder_of(path) in folders or _is_empty_beside(sniffer, path, cameras)]
 
 
 def read_kitti(files: LabelFiles, annotations: str = "") -> LabelSet:
     """Return what the KITTI labels of the batch, or those at `annotations`, say.
 
     An empty file is a labeled picture without objects. A folder with scores holds predictions: it labels no picture.
-    The classes looked for are all that the labels name. Labels in label_2 belong to image_2; pictures of other cameras
-    and those without a file are unlabeled.
+    The classes looked for are all that the labels or a dataset_meta.json name. Labels in label_2 belong to image_2;
+    pictures of other cameras and those without a file are unlabeled.
     """
     found = kitti_files(Sniffer(within(files, annotations))) or ([annotations] if annotations in files.paths else [])
     reader = _Kitti(files, PictureFinder(files.paths), LabelSetBuilder())
@@ -48,10 +52,12 @@ def read_kitti(files: LabelFiles, annotations: str = "") -> LabelSet:
     return reader.finish()
 
 
-def _is_empty_beside(sniffer: Sniffer, path: str, names: set[str]) -> bool:
-    """Tell whether a file is empty in a folder called label_2, as another with KITTI labels is: a split of its own."""
-    name = folder_of(path).rpartition("/")[2]
-    return name in names and bool(_LABELS.fullmatch(name)) and not sniffer.head(path).strip()
+def _is_empty_beside(sniffer: Sniffer, path: str, cameras: set[str]) -> bool:
+    """Tell whether a file is empty in label_2 beside image_2: a split may have nothing but pictures without objects."""
+    home, _, name = folder_of(path).rpartition("/")
+    match = _LABELS.fullmatch(name)
+    beside = bool(match and match[2]) and f"{home}/image{match[2] if match else ''}".lstrip("/") in cameras
+    return beside and not sniffer.head(path).strip()
 
 
 def _has_kitti_line(head: bytes) -> bool:
@@ -116,7 +122,9 @@ class _Kitti:
 
     def _classes(self) -> Iterable[str]:
         drawn = {str(row["class_name"]) for row in self.rows if row["score"] is None}
-        return sorted(name for name in drawn if not names_ignore_region(name))
+        listed, lists = listed_classes(self.files) if self.images else (frozenset(), frozenset())
+        self.builder.files |= lists
+        return sorted(listed.union(name for name in drawn if not names_ignore_region(name)))
 
     def _note_scores(self) -> None:
         scores = [row["score"] for row in self.rows if isinstance(row["score"], float)]

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Final
 
@@ -15,7 +15,6 @@ from driveflow.formats.carries import Carries, spellings
 from driveflow.formats.export import Export, has_cell
 from driveflow.formats.frame_walk import class_lists
 
-_SHOWN: Final = 5
 _AT_ONCE: Final = 65_536
 _ROUNDING_PX: Final = 0.5  # cut by less is rounding
 
@@ -35,7 +34,7 @@ def refuse_losses(export: Export, carries: Carries) -> None:
 def losses(export: Export, carries: Carries) -> tuple[str, ...]:
     """Return what an export to the format leaves out of frames and boxes, as sentences with counts."""
     return tuple(
-        sentence for find in (_ignored, _scored, _looked_for, _unseen, _spelled, _attributes, _of_frames, _cut)
+        sentence for find in (_ignored, _scored, _looked_for, _spelled, _attributes, _of_frames, _cut)
         for sentence in find(export, carries)
     )  # fmt: skip
 
@@ -87,16 +86,6 @@ def _looked_for(export: Export, carries: Carries) -> Iterator[str]:
     partly += len(drawn.unique())
     if partly:
         yield f"{carries.title} cannot say which classes were looked for: {partly} frames seem complete and are not."
-
-
-def _unseen(export: Export, carries: Carries) -> Iterator[str]:
-    if carries.class_list:
-        return
-    seen = set(_plain(export)["class_name"].unique().to_pylist())
-    looked = set(pc.list_flatten(export.frames["annotated_classes"]).unique().to_pylist())
-    unseen = [name for name in export.classes if name in looked - seen]
-    if unseen:
-        yield f"{carries.title} has no list of classes: that {_some(unseen)} was looked for and not found is left out."
 
 
 def _spelled(export: Export, carries: Carries) -> Iterator[str]:
@@ -167,8 +156,3 @@ def _true(values: pa.ChunkedArray) -> int:
 
 def _of_regions(name: str, value: Json) -> bool:  # noqa: ARG001 the face of `fits`
     return name == "foreign_class"  # what the data that was read calls it; the next reader says what it found
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_SHOWN])
-    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.canonical import Json, canonical_json
+from driveflow.formats.dataset_meta import listed_classes
 from driveflow.formats.label_set import (
     ImageLabels,
     LabelFiles,
@@ -33,7 +34,8 @@ def voc_files(sniffer: Sniffer) -> list[str]:
 def read_voc(files: LabelFiles, annotations: str = "") -> LabelSet:
     """Return what the VOC annotations of the batch, or those at `annotations`, say.
 
-    A file without objects is a labeled picture without objects. The classes looked for are all that the files name.
+    A file without objects is a labeled picture without objects. The classes looked for are all that the files
+    or a dataset_meta.json name.
     Files in ImageSets/Main give the splits.
     """
     reader = _Voc(files, PictureFinder(files.paths), LabelSetBuilder(), _splits(files))
@@ -124,7 +126,9 @@ class _Voc:
 
     def finish(self) -> LabelSet:
         """Return all that was read; only now the classes of the set are known."""
-        seen = {str(row["class_name"]) for row in self.rows}
+        listed, lists = listed_classes(self.files) if self.images else (frozenset(), frozenset())
+        self.builder.files |= lists
+        seen = listed.union(str(row["class_name"]) for row in self.rows)
         number = self.builder.class_list(sorted(name for name in seen if not names_ignore_region(name)))
         for image, usable in self.images:
             self.builder.add_image(replace(image, class_list=number if usable else None))

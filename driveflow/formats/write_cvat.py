@@ -1,5 +1,6 @@
 """Write frames and boxes as CVAT's XML for images, version 1.1."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
@@ -48,17 +49,18 @@ def write_cvat(export: Export, folder: Path) -> Written:
 
 
 def _meta(walk: FrameWalk, names: Mapping[str, str]) -> Iterator[str]:
-    """Yield the labels with the attributes that their boxes have; CVAT takes no others."""
+    """Yield the labels with the attributes of their boxes, since CVAT takes no others, and a task for each split."""
     kinds: dict[str, dict[str, str]] = {word: {} for word in names.values()}
-    regions = labeled = 0
+    labeled: Counter[str] = Counter()
+    regions = 0
     for frame in walk.frames():
-        labeled += frame.is_labeled
+        labeled[frame.split] += frame.is_labeled
         regions += len(frame.ignore_regions)
         for box in frame.plain:
             for key, value in _said(box).items():
                 known = kinds[names[box.class_name]].setdefault(key, _KINDS[type(value)])
                 kinds[names[box.class_name]][key] = known if known == _KINDS[type(value)] else "text"
-    yield f"  <version>1.1</version>\n  <meta>\n    <task>\n      <size>{labeled}</size>\n      <labels>\n"
+    yield "  <version>1.1</version>\n  <meta>\n    <project>\n      <labels>\n"
     for word, attributes in {**kinds, **({IGNORE_REGION: {}} if regions else {})}.items():
         yield f"        <label>{element('name', word)}<type>rectangle</type>\n          <attributes>\n"
         for key, kind in sorted(attributes.items()):
@@ -68,7 +70,12 @@ def _meta(walk: FrameWalk, names: Mapping[str, str]) -> Iterator[str]:
             told = what + element("default_value", default) + element("values", values)
             yield f"            <attribute>{told}</attribute>\n"
         yield "          </attributes>\n        </label>\n"
-    yield "      </labels>\n    </task>\n  </meta>\n"
+    yield "      </labels>\n      <tasks>\n"
+    for number_, split in enumerate(walk.splits(), start=1):
+        name = SPLIT_FOLDERS[split]
+        said = {"id": number_, "name": name, "size": labeled[split], "mode": "annotation", "subset": name}
+        yield f"        <task>{''.join(element(tag, value) for tag, value in said.items())}</task>\n"
+    yield "      </tasks>\n    </project>\n  </meta>\n"
 
 
 def _image(frame: Frame, number_: int) -> Mapping[str, object]:

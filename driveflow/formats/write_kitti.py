@@ -7,6 +7,7 @@ from typing import Final
 
 from driveflow.canonical import Json
 from driveflow.formats.carries import Carries, is_number, number, plain_name, share, spellings
+from driveflow.formats.dataset_meta import write_class_list
 from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, write_pictures
 from driveflow.formats.frame_walk import Box, Frame
 from driveflow.formats.label_set import IGNORE_REGION
@@ -39,7 +40,7 @@ def _word(class_name: str) -> str:
 
 
 KITTI: Final = Carries(
-    title="KITTI", ignore="every class", class_list=False, spelled=_word,
+    title="KITTI", ignore="every class", spelled=_word,
     attributes={
         "truncated": _truncation, "occluded": _occlusion, "visibility": _visibility, "alpha": number,
         "dimensions": _three, "location": _three, "rotation_y": number,
@@ -48,13 +49,14 @@ KITTI: Final = Carries(
 
 
 def write_kitti(export: Export, folder: Path) -> Written:
-    """Write <split>/image_2/ and <split>/label_2/, and say what KITTI cannot carry.
+    """Write <split>/image_2/, <split>/label_2/ and dataset_meta.json, and say what KITTI cannot carry.
 
     A labeled frame without boxes gets an empty file, an unlabeled frame gets none. What is not known of a box is -1.
     """
     walk = export.walk()
     write_pictures(export, walk, folder, "{split}/image_2")
     names = spellings(export.classes, KITTI.spelled)
+    write_class_list(folder, names.values())
     written = 0
     for frame in walk.frames():
         if frame.is_labeled:

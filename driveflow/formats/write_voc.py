@@ -6,6 +6,7 @@ from typing import Final
 
 from driveflow.canonical import Json
 from driveflow.formats.carries import Carries, label, share, spellings
+from driveflow.formats.dataset_meta import write_class_list
 from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, write_pictures
 from driveflow.formats.frame_walk import Box, Frame, FrameWalk
 from driveflow.formats.label_set import IGNORE_REGION
@@ -21,13 +22,13 @@ def _text(value: Json) -> bool:
 
 
 VOC: Final = Carries(
-    title="Pascal VOC", ignore="every class", class_list=False, beyond_edge=False, spelled=xml_name, keys=is_xml,
+    title="Pascal VOC", ignore="every class", beyond_edge=False, spelled=xml_name, keys=is_xml,
     attributes={**dict.fromkeys(_FLAGS, share), "track_id": label}, other_attributes=_text,
 )  # fmt: skip
 
 
 def write_voc(export: Export, folder: Path) -> Written:
-    """Write JPEGImages/, Annotations/ and ImageSets/Main/<split>.txt, and say what VOC cannot carry.
+    """Write JPEGImages/, Annotations/, ImageSets/Main/<split>.txt and dataset_meta.json, and say what VOC cannot carry.
 
     A labeled frame without boxes gets a file without objects, an unlabeled frame is only listed. Corners count from 1
     and include the last pixel, as VOC has them, and keep their fractions.
@@ -35,6 +36,7 @@ def write_voc(export: Export, folder: Path) -> Written:
     walk = export.walk()
     write_pictures(export, walk, folder, "JPEGImages")
     names = spellings(export.classes, VOC.spelled)
+    write_class_list(folder, names.values())
     written = sum(_write_split(walk, split, folder, names) for split in walk.splits())
     return Written(export.frames.num_rows, written, left_out(export, VOC))
 

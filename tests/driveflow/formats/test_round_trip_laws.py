@@ -96,9 +96,6 @@ def _fitted(export, carries):
     looked = {row["frame_id"] for row in export.frames.to_pylist() if row["annotated_classes"]}
     boxes = [row for row in boxes if row["score"] is not None or row["frame_id"] in looked or carries.partly]
     classes = sorted(words.values())
-    if not carries.class_list:
-        classes = sorted({row["class_name"] for row in boxes if not row["ignore"] and row["score"] is None})
-        boxes = [row for row in boxes if row["class_name"] in classes]
     frames = [
         row | {"annotated_classes": _annotated(row, words, classes, carries), "attributes": _texts(row, carries)}
         for row in export.frames.to_pylist()
