@@ -12,7 +12,7 @@ from driveflow.errors import BrokenDataError
 from driveflow.formats.recording_text import RecordedFrame, RecordingText, write_recording
 from driveflow.images.quiet import quiet
 from ingestion.containers import RECORDING_TEXT, Member, Opener
-from ingestion.recordings.naming import FrameNames, container_digest, frame_identity
+from ingestion.recordings.naming import container_digest, frame_identity, name_of_turn
 from ingestion.recordings.raw_pictures import encode_pixels
 
 _MAX_PIXELS = 10_000_000  # of a frame: the decoder keeps several, of four bytes each
@@ -39,7 +39,7 @@ class AnimationContainer:
         """
         with self.opener() as stream:
             digest = container_digest(stream)
-        names, last_ms = FrameNames(), -math.inf
+        last_ms = -math.inf
         members: list[Member] = []
         frames: list[RecordedFrame] = []
         stamps, pixels, lost = self._stamps()
@@ -47,7 +47,7 @@ class AnimationContainer:
             if stamp_ms - last_ms < 1000 * self.every_s:
                 continue
             last_ms = stamp_ms
-            name = names.take("gif", stamp_ms * _NS_IN_MS, ".jpg")
+            name = name_of_turn("gif", number)
             frame_id = frame_identity(digest, str(number), stamp_ms)  # frames without a delay share a time
             members.append(Member(number, name, 3 * pixels, frame_id=frame_id))
             frames.append(RecordedFrame(name, stamp_ns=stamp_ms * _NS_IN_MS))

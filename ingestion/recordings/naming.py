@@ -29,8 +29,17 @@ def ending_of(data: bytes) -> str:
     return next((ending for signature, ending in _SIGNATURES if data.startswith(signature)), "")
 
 
+def name_of_turn(stream: str, turn: int) -> str:
+    """Return the name of a frame by its turn in a video, as annotation tools call it: they know videos by numbers.
+
+    >>> name_of_turn("video", 12)
+    'video/frame_000012.jpg'
+    """
+    return f"{stream}/frame_{turn:06d}.jpg"
+
+
 class FrameNames:
-    """Gives every frame of a recording a name of its own: "<camera>/<stamp>.jpg"."""
+    """Gives every picture of a log a name of its own, "<camera>/<stamp>.jpg", that sorts by time."""
 
     def __init__(self) -> None:
         """Start with no name taken."""
@@ -39,9 +48,9 @@ class FrameNames:
     def take(self, camera: str, stamp_ns: int, ending: str) -> str:
         """Return the name for a frame; one that is taken gets a number."""
         folder = _ODD.sub("_", camera).strip("._-") or "camera"
-        name, turn = f"{folder}/{stamp_ns}{ending}", 1
+        name, turn = f"{folder}/{stamp_ns:019d}{ending}", 1
         while name in self._taken:
             turn += 1
-            name = f"{folder}/{stamp_ns}-{turn}{ending}"
+            name = f"{folder}/{stamp_ns:019d}-{turn}{ending}"
         self._taken.add(name)
         return name

@@ -11,7 +11,7 @@ import numpy as np
 from driveflow.errors import BrokenDataError
 from driveflow.formats.recording_text import RecordedFrame, RecordingText, write_recording
 from ingestion.containers import RECORDING_TEXT, Member, Opener
-from ingestion.recordings.naming import FrameNames, container_digest, frame_identity
+from ingestion.recordings.naming import container_digest, frame_identity, name_of_turn
 from ingestion.recordings.raw_pictures import encode_pixels
 from ingestion.recordings.video_frames import Listed, VideoStreams, decoded_frames, list_frames, opened_video
 
@@ -44,12 +44,11 @@ class VideoContainer:
             started = video.metadata.get("creation_time", "")
         members: list[Member] = []
         frames: list[RecordedFrame] = []
-        names = FrameNames()
         for listed in streams.lists:
             camera = f"stream-{listed.stream}" if len(streams.lists) > 1 else ""
             for number, stamp in self._wanted(listed):
                 stamp_ns = to_ns(stamp, listed.unit)
-                name = names.take(camera or "video", stamp_ns, ".jpg")
+                name = name_of_turn(camera or "video", number - listed.first)
                 frame_id = frame_identity(digest, str(listed.stream), stamp)
                 members.append(Member(number, name, listed.pixels * 3, frame_id=frame_id))
                 frames.append(RecordedFrame(name, camera, camera, stamp_ns=stamp_ns))

@@ -110,8 +110,8 @@ def test_a_time_of_creation_makes_the_clock_utc(folder):
     batch = bring_in(folder, taxonomy=None)
 
     times = {path: (stamp, clock) for path, stamp, clock in rows(batch.tables.sources, "path", "captured_ns", "clock")}
-    assert times["a.mp4!video/40000000.jpg"] == (1_700_000_000_040_000_000, "utc")
-    assert times["b.mp4!video/40000000.jpg"] == (40_000_000, "drive_relative")
+    assert times["a.mp4!video/frame_000001.jpg"] == (1_700_000_000_040_000_000, "utc")
+    assert times["b.mp4!video/frame_000001.jpg"] == (40_000_000, "drive_relative")
 
 
 def test_frames_can_be_taken_at_least_some_seconds_apart(folder):
@@ -165,6 +165,24 @@ def test_a_playlist_that_calls_itself_a_video_opens_no_other_file(folder):
     batch = bring_in(folder, taxonomy=None)
 
     assert quarantined(batch) == {"list.mp4": "recording_broken", "script.mp4": "recording_broken"}
+
+
+def test_frames_are_named_by_their_turn_so_that_tracks_of_a_labeling_tool_find_them(folder):
+    video(folder / "clip.mp4", gray_levels(6), bf=2)
+    shapes = "".join(
+        f'<box frame="{turn}" outside="{int(turn == 4)}" keyframe="1" occluded="0" xtl="1" ytl="2" xbr="{20 + turn}" '
+        'ybr="30"></box>'
+        for turn in (0, 1, 2, 3, 4)
+    )
+    task = "<task><size>6</size><mode>interpolation</mode><source>clip.mp4</source><start_frame>0</start_frame></task>"
+    tracks = f'<annotations><meta>{task}</meta><track id="0" label="car">{shapes}</track></annotations>'
+    write(folder, {"annotations.xml": tracks})
+    batch = bring_in(folder, every_s=0.08)
+
+    times = dict(rows(batch.tables.sources, "frame_id", "captured_ns"))
+    found = sorted((times[frame], x2) for frame, x2 in rows(batch.tables.boxes, "frame_id", "x2"))
+    assert found == [(0, 20), (80_000_000, 22)]
+    adds_up(batch)
 
 
 def test_a_video_in_a_batch_of_other_labels_comes_with_its_times(folder):
