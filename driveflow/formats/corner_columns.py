@@ -49,26 +49,19 @@ class Layout:
     others: Mapping[str, int] = field(default_factory=dict)
     has_header: bool = True
 
-    @property
-    def is_sized(self) -> bool:
-        """Tell whether boxes have a corner and a size, not two corners."""
-        return "x2" not in self.at
+    is_sized: bool = field(init=False)  # boxes have a corner and a size, not two corners
+    box: tuple[int, int, int, int] | None = field(init=False)  # the four numbers; None: one cell holds them all
 
-    @property
-    def box(self) -> tuple[int, int, int, int] | None:
-        """Return where the four numbers of a box are; None where one cell holds them all and does not say which."""
-        if "bbox" in self.at:
-            return None
-        first, second, third, fourth = (self.at[name] for name in (_SIZED if self.is_sized else _CORNERS))
-        return first, second, third, fourth
-
-    def numbers(self, row: Sequence[str]) -> list[float | None]:
-        """Return the four numbers of a box, None for what is no number."""
-        return [number_of(row[place]) for place in self.box or ()]
+    def __post_init__(self) -> None:
+        """Work out where the numbers of a box are."""
+        object.__setattr__(self, "is_sized", "x2" not in self.at)
+        names = _SIZED if self.is_sized else _CORNERS
+        object.__setattr__(self, "box", None if "bbox" in self.at else tuple(self.at[name] for name in names))
 
     def corners(self, row: Sequence[str]) -> Corners:
         """Return the corners of a box, NaN for what is no number."""
-        x1, y1, x2, y2 = (math.nan if number is None else number for number in self.numbers(row))
+        numbers = [number_of(row[place]) for place in self.box or ()]
+        x1, y1, x2, y2 = (math.nan if number is None else number for number in numbers)
         return (x1, y1, x1 + x2, y1 + y2) if self.is_sized else (x1, y1, x2, y2)
 
 

@@ -99,6 +99,8 @@ def number_of(value: object) -> float | None:
     >>> [number_of(value) for value in (1, "2.5", True, "x", None, float("nan"), 10**400)]
     [1.0, 2.5, None, None, None, None, None]
     """
+    if type(value) is float:  # nearly always
+        return value if math.isfinite(value) else None
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:

@@ -3,10 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
+import pyarrow as pa
+
 from driveflow.errors import NotFoundError
-from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
+from driveflow.formats.label_set import LABEL_BOXES, ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.label_set import names_ignore_region as names_no_class
 from driveflow.formats.picture_finder import Found, PictureFinder
 from driveflow.formats.sniff import Sniffer, within
@@ -40,7 +43,7 @@ class LabelCollector:
         self.seen: dict[str, set[str]] = defaultdict(set)  # label file -> classes of its boxes
         self.left_out: Counter[str] = Counter()  # what was seen and is no box, by what it is
         self._images: dict[str, list[tuple[ImageLabels, bool]]] = defaultdict(list)  # by label file
-        self._rows: list[BoxRow] = []
+        self._rows: list[tuple[object, ...]] = []  # in the order of LABEL_BOXES
         self._listings: Counter[tuple[str, str]] = Counter()
 
     def problem(self, path: str, reason: str, detail: str, *, boxes: int = 0, line: int | None = None) -> None:
@@ -59,9 +62,10 @@ class LabelCollector:
     def add(self, image: ImageLabels, boxes: Sequence[BoxRow], *, looked: bool) -> None:
         """Add a picture with its boxes; `looked`: for all classes of the data set, where it names no list itself."""
         self._images[image.label_file].append((image, looked))
-        known = {"path": image.path, "label_file": image.label_file, "listing": image.listing}
-        self.seen[image.label_file].update(str(box["class_name"]) for box in boxes)
-        self._rows += [{**known, **box, "ignore": _is_region(box)} for box in boxes]
+        classes = self.seen[image.label_file]
+        for box in boxes:
+            classes.add(str(box["class_name"]))
+            self._rows.append((image.path, image.label_file, image.listing, *_cells(box)))
         if len(self._rows) >= _ROWS_AT_ONCE:
             self._flush()
 
@@ -109,10 +113,32 @@ class LabelCollector:
         return self.builder.class_list(kept) if kept else None
 
     def _flush(self) -> None:
-        self.builder.add_box_rows(self._rows)
+        columns = list(zip(*self._rows, strict=True))
+        if columns:
+            arrays = [pa.array(column, kind.type) for column, kind in zip(columns, LABEL_BOXES, strict=True)]
+            self.builder.add_boxes(pa.table(arrays, schema=LABEL_BOXES))
         self._rows.clear()
 
 
-def _is_region(box: BoxRow) -> bool:
-    """Tell whether a box is a region to ignore, by its flag or because its class says no more than that."""
-    return bool(box.get("ignore")) or names_no_class(str(box["class_name"]))
+def _cells(box: BoxRow) -> tuple[object, ...]:
+    """Return a box from its line on, as LABEL_BOXES has it; a class that only says "ignore" is a region to ignore."""
+    name = box["class_name"]
+    return (
+        box.get("line"),
+        box.get("own_id", ""),
+        name,
+        box["x1"],
+        box["y1"],
+        box["x2"],
+        box["y2"],
+        box.get("normalised", False),
+        bool(box.get("ignore")) or _names_no_class(str(name)),
+        box.get("attributes", "{}"),
+        box.get("score"),
+        box.get("annotator"),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _names_no_class(name: str) -> bool:
+    return names_no_class(name)

@@ -1,6 +1,7 @@
 """Turn the labels of a Scalabel frame into boxes."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Final
 
 from driveflow.canonical import Json, canonical_json
@@ -11,6 +12,7 @@ from driveflow.formats.shapes import Corners, around
 
 _AREAS: Final = ("lane", "area", "drivable")
 _LAMPS: Final = frozenset(["traffic light", "traffic_light"])
+_FLAGS: Final = ("crowd", "ignored", "ignore")
 _NO_COLOUR: Final = frozenset(["NA", "none", ""])
 _CURVE_STEPS: Final = 64
 
@@ -53,30 +55,47 @@ def row_of(
     `ignore_as` names categories that are ignore regions of a class; they keep their name as an attribute. `tracked`:
     the label's id is that of one object through the frames of a video.
     """
-    attributes = plain_object(label.get("attributes"))
-    said = {_spelled(name): value for name, value in attributes.items()}
-    if category_of(label) not in _LAMPS and text_of(said.get("trafficLightColor")) in _NO_COLOUR:
-        said.pop("trafficLightColor", None)
-    flags = {name: bool(said.pop(name)) for name in ("crowd", "ignored", "ignore") if name in said}
-    flags |= {name: True for name in ("crowd", "ignored", "ignore") if label.get(name) is True}
     own_id, name = text_of(label.get("id")), category_of(label)
-    more: dict[str, Json] = {name: True for name, value in flags.items() if value}
+    more: dict[str, Json] = {flag: True for flag in _FLAGS if label.get(flag) is True}
     more |= {"manualShape": False} if label.get("manualShape") is False else {}
     more |= {"category": name} if name in ignore_as else {}
     more |= {"shape": shape} if shape else {}
     more |= {"track_id": own_id} if tracked and own_id else {}
+    attributes = object_of(label.get("attributes"))
+    try:
+        said = tuple((key, type(value), value) for key, value in attributes.items())
+        text, ignore = _words(said, tuple(more.items()), is_lamp=name in _LAMPS)
+    except TypeError:  # a list or an object among the values
+        text, ignore = _words.__wrapped__(said, tuple(more.items()), is_lamp=name in _LAMPS)
+    x1, y1, x2, y2 = corners
     return {
         "own_id": own_id,
         "class_name": ignore_as.get(name, name),
-        **dict(zip(("x1", "y1", "x2", "y2"), corners, strict=True)),
-        "ignore": any(flags.values()) or name in ignore_as,
-        "attributes": canonical_json({**said, **more}),
+        "x1": x1,
+        "y1": y1,
+        "x2": x2,
+        "y2": y2,
+        "ignore": ignore or name in ignore_as,
+        "attributes": text,
         "score": number_of(label.get("score")),
     }
 
 
+@lru_cache(maxsize=4096)  # labels by the million have few different attributes
+def _words(
+    said: tuple[tuple[str, type, object], ...], more: tuple[tuple[str, Json], ...], *, is_lamp: bool
+) -> tuple[str, bool]:
+    """Return the attributes of a label as canonical JSON, and whether they say that it is a region to ignore."""
+    found = {_spelled(key): value for key, value in plain_object({key: value for key, _, value in said}).items()}
+    if not is_lamp and text_of(found.get("trafficLightColor")) in _NO_COLOUR:
+        found.pop("trafficLightColor", None)
+    found = {key: value for key, value in found.items() if key not in _FLAGS or value}
+    found |= dict(more)
+    return canonical_json(found), any(flag in found for flag in _FLAGS)
+
+
 def _spelled(name: str) -> str:
-    return name.lower() if name.lower() in {"truncated", "occluded", "crowd", "ignored"} else name
+    return name.lower() if name.lower() in {"truncated", "occluded", *_FLAGS} else name
 
 
 def _any(label: Mapping[str, object], *names: str) -> object:

@@ -1,8 +1,10 @@
 """Read tables with a box a line: Udacity's two, VoTT's, TensorFlow's, Kaggle's, with and without a header."""
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice
 from typing import Final
 
@@ -14,7 +16,7 @@ from driveflow.formats.label_collector import BoxRow, LabelCollector, label_file
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelSet
 from driveflow.formats.open_images import open_images_files
 from driveflow.formats.picture_finder import Found, stem_of
-from driveflow.formats.shapes import has_area
+from driveflow.formats.shapes import Corners, has_area
 from driveflow.formats.sniff import Sniffer
 from driveflow.formats.source_split import spell_split, split_of_file_name, split_of_folders
 
@@ -62,6 +64,7 @@ class _Row:
 
     line: int
     cells: Sequence[str]
+    corners: Corners = (math.nan, math.nan, math.nan, math.nan)
 
 
 @dataclass(slots=True)
@@ -80,8 +83,7 @@ class _Table:
             detail = "one column holds the whole box and does not say whether that is two corners or a size"
             self.collector.problem(self.path, "label_syntax", detail, boxes=len(rows))
             return
-        self._believe_order(rows)
-        self._believe_shares(rows)
+        rows = self._believe_shares(self._believe_order(rows))
         for row in rows:
             self.by_picture.setdefault(self._cell(row, "picture"), []).append(row)
         for name, found in self.by_picture.items():
@@ -98,38 +100,37 @@ class _Table:
         place = self.layout.at.get(what)
         return row.cells[place] if place is not None else ""
 
-    def _believe_order(self, rows: Sequence[_Row]) -> None:
-        """Take the corners as x, y, x, y where the header says otherwise and only so nearly all are boxes.
+    def _believe_order(self, rows: Sequence[_Row]) -> list[_Row]:
+        """Return the rows with corners: as x, y, x, y where the header says otherwise and only so nearly all are boxes.
 
         The table of Udacity's first set was published with such a header.
         """
-        if self.layout.is_sized or self.layout.box is None:
-            return
+        found = [_Row(row.line, row.cells, self.layout.corners(row.cells)) for row in rows]
+        if self.layout.is_sized or self.layout.box is None or self.layout.box == tuple(sorted(self.layout.box)):
+            return found
         first, second, third, fourth = sorted(self.layout.box)
-        other = replace(self.layout, at={**self.layout.at, "x1": first, "y1": second, "x2": third, "y2": fourth})
-        good, better = (sum(has_area(way.corners(row.cells)) for row in rows) for way in (self.layout, other))
-        if good < _MOST * len(rows) and better > _NEARLY_ALL * len(rows):
-            self.layout = other
-            note = "the header names the corners in an order that the numbers deny; they are read as x, y, x, y."
-            self.collector.builder.notes.append(f"{self.path}: {note}")
+        layout = replace(self.layout, at={**self.layout.at, "x1": first, "y1": second, "x2": third, "y2": fourth})
+        other = [_Row(row.line, row.cells, layout.corners(row.cells)) for row in rows]
+        good, better = (sum(has_area(row.corners) for row in way) for way in (found, other))
+        if good >= _MOST * len(rows) or better <= _NEARLY_ALL * len(rows):
+            return found
+        note = "the header names the corners in an order that the numbers deny; they are read as x, y, x, y."
+        self.collector.builder.notes.append(f"{self.path}: {note}")
+        self.layout = layout
+        return other
 
-    def _believe_shares(self, rows: Sequence[_Row]) -> None:
-        numbers = [number for row in rows for number in self.layout.numbers(row.cells) if number is not None]
-        self.normalised = (
-            bool(numbers) and all(0 <= number <= 1 for number in numbers) and len(set(numbers) - {0, 1}) > 0
-        )
+    def _believe_shares(self, rows: list[_Row]) -> list[_Row]:
+        """Take numbers of which none is above 1, and not all are whole, as shares of the sides; return the rows."""
+        sides = {side for row in rows for side in row.corners if not math.isnan(side)}
+        self.normalised = bool(sides - {0, 1}) and all(0 <= side <= 1 for side in sides)
         if self.normalised:
-            self.collector.builder.notes.append(
-                f"{self.path}: no number is above 1; they are read as shares of the sides."
-            )
+            note = "no number is above 1; they are read as shares of the sides."
+            self.collector.builder.notes.append(f"{self.path}: {note}")
+        return rows
 
     def _picture(self, name: str, rows: Sequence[_Row]) -> None:
         found = self._find(name)
-        drawn = [
-            row
-            for row in rows
-            if self._cell(row, "label") or any(n is not None for n in self.layout.numbers(row.cells))
-        ]
+        drawn = [row for row in rows if self._cell(row, "label") or not all(map(math.isnan, row.corners))]
         if not found.path:
             self.collector.lose(self.path, found, boxes=len(drawn), line=rows[0].line)
             return
@@ -161,7 +162,7 @@ class _Table:
 
     def _box(self, row: _Row) -> BoxRow | None:
         """Return the box of a line; report one that is none."""
-        corners, name = self.layout.corners(row.cells), self._cell(row, "label")
+        corners, name = row.corners, self._cell(row, "label")
         text = self._cell(row, "score")
         score = number_of(text)
         reason, detail = "", ""
@@ -180,20 +181,24 @@ class _Table:
             "class_name": name,
             **dict(zip(("x1", "y1", "x2", "y2"), corners, strict=True)),
             "normalised": self.normalised,
-            "attributes": canonical_json(self._attributes(row)),
+            "attributes": self._attributes(row),
             "score": score,
         }
 
-    def _attributes(self, row: _Row) -> dict[str, Json]:
+    def _attributes(self, row: _Row) -> str:
         """Return what the other columns say, under their own names."""
-        said = {name: row.cells[place] for name, place in self.layout.others.items() if place < len(row.cells)}
-        track = self._cell(row, "track_id")
-        found: dict[str, Json] = {"track_id": track} if track else {}
-        for name, text in said.items():
-            small = name.lower()
-            if text:
-                found[small if small in _FLAGS else name] = _flag(text) if small in _FLAGS else text
-        return found
+        others = tuple((name, row.cells[place]) for name, place in self.layout.others.items() if place < len(row.cells))
+        return _attributes_text(others, self._cell(row, "track_id"))
+
+
+@lru_cache(maxsize=4096)
+def _attributes_text(said: tuple[tuple[str, str], ...], track: str) -> str:
+    found: dict[str, Json] = {"track_id": track} if track else {}
+    for name, text in said:
+        small = name.lower()
+        if text:
+            found[small if small in _FLAGS else name] = _flag(text) if small in _FLAGS else text
+    return canonical_json(found)
 
 
 def _flag(text: str) -> Json:
