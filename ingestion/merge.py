@@ -62,7 +62,7 @@ def merge_snapshots(batches: Sequence[NamedSnapshot], rules: MergeRules) -> Merg
     allowed, withdrawn = _leave_out(batches, rules.withdrawn)
     heard = line_up(allowed, rules)
     parts = [_part(entry.batch) for entry in heard]
-    places = _place(heard, rules)
+    places = _place(line_up(batches, rules), rules).without(rules.withdrawn)
     chosen = Chooser(rules.merge, [batch.name for batch in batches]).choose(parts, places.table)
     united = _unite(heard, chosen, rules)
     tables = _tables(united, places, classes)
@@ -95,7 +95,7 @@ def _frame(table: pa.Table) -> pl.DataFrame:
 
 
 def _place(heard: Sequence[Heard], rules: MergeRules) -> Places:
-    """Place all frames, also those that are not taken: what is chosen moves no frame to another split."""
+    """Place all frames, also those not taken and those withdrawn: what is left out moves no frame to another split."""
     order = by_name(heard) if rules.symmetric and not rules.ordered else sorted(heard, key=lambda entry: entry.arrival)
     seen = [(entry.batch.name, entry.batch.tables) for entry in order]
     return place_batches(seen, SplitRules(rules.holdout, rules.splits, rules.fixed_splits))

@@ -1,6 +1,6 @@
 """Place the frames of whole tables: what stands alone at once, what hangs together by one frame of its kind."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -20,6 +20,14 @@ class Places:
     table: pl.DataFrame
     leaks: pl.DataFrame
     conflicts: Sequence[SplitConflict]
+
+    def without(self, frame_ids: Collection[str]) -> "Places":
+        """Return the places of all other frames, as they are."""
+        if not frame_ids:
+            return self
+        others = ~pl.col("frame_id").is_in(list(frame_ids))
+        conflicts = [conflict for conflict in self.conflicts if conflict.frame_id not in frame_ids]
+        return Places(self.table.filter(others), self.leaks.filter(others), conflicts)
 
 
 def place_tables(batches: Sequence[tuple[str, pl.DataFrame]], rules: SplitRules) -> Places:

@@ -32,6 +32,19 @@ def test_nothing_withdrawn_changes_nothing(tmp_path):
     assert merge(("a", a), ("b", b)).tables == merge(("a", a), ("b", b), withdrawn=frozenset({"0" * 64})).tables
 
 
+def test_a_frame_that_was_withdrawn_moves_no_other_frame_to_another_split(tmp_path):
+    files = {f"{letter}.jpg": picture(number) for number, letter in enumerate("abcdefghij")}
+    batch = bring_in(write(tmp_path / "stills", files), drives="stills")
+    rules = {"splits": SplitSection(val_fraction=0.4, balance=True), "holdout": HoldoutSection(fraction=0.3)}
+    before = dict(rows(merge(("stills", batch), **rules).tables.frames, "frame_id", "split"))
+
+    for gone in before:
+        after = dict(
+            rows(merge(("stills", batch), **rules, withdrawn=frozenset({gone})).tables.frames, "frame_id", "split")
+        )
+        assert after == {frame: split for frame, split in before.items() if frame != gone}
+
+
 def test_a_merge_can_go_by_place(tmp_path):
     for number, name in enumerate("abc"):
         write(tmp_path / name, {f"{name}.jpg": picture(number), "metadata.csv": HERE.format(f"{name}.jpg")})
