@@ -1,5 +1,6 @@
 """Project 3D boxes into a picture: what lies behind the near plane or beside the picture is cut off first."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -51,11 +52,10 @@ def rotation_of(quaternion: Sequence[float]) -> Array:
     Raises:
         ValueError: it is no rotation.
     """
-    numbers = np.asarray(quaternion, dtype=np.float64)
-    length = float(np.linalg.norm(numbers)) if numbers.shape == (4,) else 0.0
-    if not np.isfinite(length) or length < 1e-9:
+    length = math.hypot(*quaternion) if len(quaternion) == 4 else 0.0
+    if not 1e-9 < length < 1e9:
         raise ValueError(f"{list(quaternion)} is no rotation w, x, y, z")
-    w, x, y, z = numbers / length
+    w, x, y, z = (float(number) / length for number in quaternion)
     return np.array(
         [
             [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
