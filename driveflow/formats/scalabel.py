@@ -118,7 +118,8 @@ class ScalabelReader:
             attributes=frame_attributes(frame.attributes),
             broken=wrong,
         )
-        self.collector.add(image, boxes, looked=looked and bool(boxes or not lost))
+        drawn = any(box["score"] is None for box in boxes)
+        self.collector.add(image, boxes, looked=looked and (drawn or not (boxes or lost)))
 
     def _find(self, frame: ScalabelFrame) -> Found:
         """Return the picture by its url, by its video and name, by its name."""

@@ -49,6 +49,7 @@ class Sniffer:
 
     files: LabelFiles
     _shapes: dict[str, JsonShape] = field(default_factory=dict)
+    _headers: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def paths(self) -> Sequence[str]:
@@ -83,9 +84,12 @@ class Sniffer:
 
     def csv_header(self, path: str) -> tuple[str, ...]:
         """Return the cells of the first line, by the separator (comma, semicolon, tab) that it has most of."""
-        lines = self.head(path).decode("utf-8-sig", "replace").splitlines()
-        line = lines[0] if lines else ""
-        return tuple(cell.strip() for cell in next(csv.reader([line], delimiter=separator_of(line)), []))
+        if path not in self._headers:
+            lines = self.head(path).decode("utf-8-sig", "replace").splitlines()
+            line = lines[0] if lines else ""
+            row = next(csv.reader([line], delimiter=separator_of(line)), [])
+            self._headers[path] = tuple(cell.strip() for cell in row)
+        return self._headers[path]
 
 
 def separator_of(line: str) -> str:

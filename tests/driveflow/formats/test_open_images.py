@@ -143,6 +143,7 @@ def test_no_content_makes_the_reader_raise(text):
     files = InMemory({"x.csv": text.encode("latin-1"), **pictures(*PICTURES)})
 
     assert read_open_images(files, "x.csv").boxes.num_rows == 0
+    assert detect_formats(files)
 
 
 def test_the_truth_comes_back_as_exactly_as_six_digits_of_a_share_are():

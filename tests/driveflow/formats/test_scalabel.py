@@ -190,6 +190,12 @@ def test_a_file_of_scores_only_makes_no_picture_labeled():
     assert looked_for(labels) == {}
 
 
+def test_predictions_label_no_picture_though_others_of_the_file_are_labeled():
+    labels = _read([_frame(labels=[_label(score=0.5)]), _frame("b.jpg")], "a.jpg", "b.jpg")
+
+    assert list(looked_for(labels)) == ["b.jpg"]
+
+
 @pytest.mark.parametrize(
     ("label", "reason"),
     [
@@ -225,6 +231,14 @@ def test_numbers_that_json_has_not_cost_their_own_label_only():
 
 def test_a_file_that_is_no_json_is_named_with_its_line():
     assert problems(_read("[\n{]")) == [("l.json", 2, "label_syntax")]
+
+
+def test_of_a_folder_of_annotations_only_what_lies_there_is_read():
+    files = _files([_frame()])
+    files.files |= {"old/l.json": json.dumps([_frame(labels=[_label("tram")])]), "old/x.json": "{}"}
+
+    assert boxes(read_scalabel(files, "old"))[0][1] == "tram"
+    assert read_scalabel(files, "old").files == {"old/l.json"}
 
 
 def test_annotations_that_are_not_there_are_refused():
