@@ -34,6 +34,9 @@ _BOX: Final = {
 }
 _STATS: Final = {name: f"[StatsComponent].{name}" for name in ("time_of_day", "location", "weather")}
 _NULLS: Final = {"segment": "", "micros": 0, "camera": 0, "kind": 0}
+_NUMBERS: Final = frozenset(["center_x", "center_y", "size_x", "size_y"])
+_COUNTS: Final = frozenset(["micros", "camera", "kind", "detection", "tracking"])
+_NEEDED: Final = frozenset(["segment", "micros", "camera", "kind", *_NUMBERS])
 _BUFFER_BYTES: Final = 1 << 20
 _BATCH_BYTES: Final = 8 << 20
 _BROKEN: Final = (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError)
@@ -114,9 +117,13 @@ class WaymoTable:
             "stats": _KEY | _STATS,
         }.get(self.component, {})
         known = {name: column for name, column in wanted.items() if column in table.schema_arrow.names}
+        if missing := (wanted.keys() & _NEEDED) - known.keys():
+            raise BrokenDataError("archive_broken", f"has no columns {sorted(wanted[name] for name in missing)}")
         velocity = [name for name in _VELOCITY if name in table.schema_arrow.names]
         rows = table.read([*known.values(), *(velocity if self.component == "camera_image" else ())])
-        columns: dict[str, Any] = {name: rows[column].to_pylist() for name, column in known.items()}
+        columns: dict[str, Any] = {
+            name: rows[column].cast(_type_of(name)).to_pylist() for name, column in known.items()
+        }
         for name, nothing in _NULLS.items():
             if name in columns:
                 columns[name] = [nothing if value is None else value for value in columns[name]]
@@ -152,6 +159,10 @@ def _refusal(size: int, limits: ArchiveLimits) -> tuple[str, str]:
     if size > limits.max_member_bytes:
         return "archive_too_large", f"{size:,} bytes; at most {limits.max_member_bytes:,}"
     return "", ""
+
+
+def _type_of(name: str) -> pa.DataType:
+    return pa.float64() if name in _NUMBERS else pa.int64() if name in _COUNTS else pa.string()
 
 
 def _names(columns: dict[str, Any]) -> list[str]:

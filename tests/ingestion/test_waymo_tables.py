@@ -195,3 +195,28 @@ def test_pictures_are_read_a_few_rows_at_a_time(tmp_path):
         most = max(most, pool.bytes_allocated() - start)
 
     assert most < 40 << 20
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "value"),
+    [
+        ("camera_image", "key.camera_name", None),
+        ("camera_image", "key.frame_timestamp_micros", "soon"),
+        ("camera_image", IMAGE + "image", 5),
+        ("camera_box", "key.camera_name", "front"),
+        ("camera_box", BOX + "type", b"\xff"),
+        ("camera_box", BOX + "box.size.x", [1.0]),
+    ],
+)
+def test_columns_that_are_not_what_they_should_be_cost_the_table_and_not_the_batch(tmp_path, table, column, value):
+    rows = {"camera_image": [_image(5, picture(1))], "camera_box": [_box(5)]}
+    for row in rows[table]:
+        row[column] = value
+        if value is None:
+            del row[column]
+    write(tmp_path / "b", {"z.jpg": picture(9)})
+    found = _bring_in(tmp_path / "b", rows["camera_image"], rows["camera_box"])
+
+    refused = {(row["path"], row["reason"]) for row in found.beside.quarantine.to_pylist()}
+    assert (f"{table}/s.parquet", "archive_broken") in refused
+    assert found.counts["files_kept"] >= 1

@@ -1,4 +1,6 @@
 import json
+import math
+import random
 
 import pytest
 
@@ -282,3 +284,42 @@ def test_one_truth_in_t4_tables_is_read_to_whole_pixels():
 
 def _far(box, corners):
     return max(abs(one - other) for one, other in zip(box, corners, strict=True))
+
+
+WRONG = [
+    None,
+    "",
+    -1,
+    1e308,
+    10**30,
+    float("nan"),
+    float("inf"),
+    [],
+    {},
+    [[1]],
+    "\ud800",
+    True,
+    [0, 0, 0, 0],
+    "/etc/passwd",
+]
+
+
+def test_whatever_stands_in_the_tables_a_reader_says_so_and_never_raises():
+    rng = random.Random(5)
+    for _ in range(150):
+        data = [
+            _picture("d1", FIRST),
+            _picture("d2", SECOND, "left", ego_pose_token="e2"),
+            _picture("d3", "l", "lidar"),
+        ]
+        files = _tables(sample_data=data, sample_annotation=[_cuboid()], object_ann=[_flat(picture="d2")])
+        tables = {path: json.loads(text) for path, text in files.items()}
+        for _ in range(rng.choice([1, 3])):
+            rows = tables[rng.choice(sorted(tables))]
+            row = rng.choice(rows)
+            row[rng.choice(sorted(row))] = rng.choice(WRONG)
+        texts = {path: json.dumps(rows) for path, rows in tables.items()}
+        found = read_nuscenes(InMemory({**texts, **pictures(FIRST, SECOND, "l")}))
+        for _, _, x1, y1, x2, y2 in boxes(found):
+            assert -math.inf < x1 < x2 < math.inf
+            assert -math.inf < y1 < y2 < math.inf
