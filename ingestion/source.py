@@ -7,6 +7,8 @@ from driveflow.formats.file_kinds import kind_of
 from driveflow.storage.objects import ObjectInfo, local_path, stat
 from ingestion.listing import list_batch, writable
 
+_LABEL_FOLDERS = frozenset(["annotations", "annotation", "labels", "label", "anns", "ann"])
+
 
 @dataclass(frozen=True, slots=True)
 class Source:
@@ -18,6 +20,8 @@ class Source:
 
 def list_source(uri: str, store: str = "") -> Source:
     """Return what lies at `uri`; a label file stands for the folder it is in, any other file for itself.
+
+    A label file in a folder of labels alone (annotations/instances.json) stands for what lies beside that folder too.
 
     What `store` holds is no data, where it lies in the batch: a workspace in the folder that is imported, say.
 
@@ -34,8 +38,18 @@ def list_source(uri: str, store: str = "") -> Source:
     if single is None:
         return Source(_outside(list_batch(uri), store))
     if kind_of(single.path) == "text":
-        return Source(_outside(list_batch(uri.rpartition("/")[0]), store), writable(single.path))
+        return _around(uri, writable(single.path), store)
     return Source((replace(single, path=writable(single.path)),))
+
+
+def _around(uri: str, name: str, store: str) -> Source:
+    """Return what lies around a label file: in its folder, or beside that where it is one for labels alone."""
+    folder, annotations = uri.rpartition("/")[0], name
+    above, _, called = folder.rpartition("/")
+    found = list_batch(folder)
+    if called.lower() in _LABEL_FOLDERS and not any(kind_of(entry.path) in {"picture", "archive"} for entry in found):
+        found, annotations = list_batch(above), f"{called}/{name}"
+    return Source(_outside(found, store), annotations)
 
 
 def _outside(objects: tuple[ObjectInfo, ...], store: str) -> tuple[ObjectInfo, ...]:

@@ -135,6 +135,15 @@ def test_one_label_file_is_imported_with_the_folder_it_is_in(may, data):
     assert report["frames"] == 3
 
 
+def test_a_label_file_in_a_folder_of_labels_alone_finds_the_pictures_beside_it(may, data):
+    write(may, {"annotations/all.json": coco([(1, "c.jpg")], [(1, 1, 1, BOX)])})
+    (may / "labels.json").unlink()
+
+    report = data("import", may / "annotations" / "all.json", "--as", "one")
+
+    assert (report["frames"], report["boxes"]) == (3, 1)
+
+
 def test_the_workspace_in_the_folder_that_is_imported_is_no_data(here, data):
     write(here, {"a.jpg": picture(1)})
     first = data("import", ".", "--as", "all")
