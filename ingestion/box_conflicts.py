@@ -1,10 +1,10 @@
 """Tell every disagreement about boxes as one row of CONFLICTS."""
 
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
@@ -14,104 +14,104 @@ from ingestion.disputes import COMPARED, CORNERS, FATES, Alone, Bools, Dispute, 
 from ingestion.overlap import Ints, iou
 
 _SAME_PX = 1e-3  # corners this close are one number, written by two tools
-_ROWS_AT_ONCE = 50_000
 _IN_REVIEW = FATES.index("in_review")
-_STAYS = {(True, True): "both", (True, False): "left", (False, True): "right", (False, False): "neither"}
+_SPECIAL = r'["\\\x00-\x1f]|python3|\{\{\$'  # letters that canonical JSON spells in another way
+_NO_TWIN = -1
 
-Row = dict[str, str]
+Names: TypeAlias = npt.NDArray[np.str_]
 
 
 def box_conflicts(dispute: Dispute, verdicts: Verdicts) -> pa.Table:
     """Return rows of CONFLICTS, without `where`, for boxes that differ and boxes that not all drew."""
-    writer = _Writer(dispute, verdicts)
-    chunks, waiting = [], list[Row]()
-    for row in writer.rows():
-        waiting.append(row)
-        if len(waiting) == _ROWS_AT_ONCE:
-            chunks.append(pa.Table.from_pylist(waiting, schema=columns.CONFLICTS))
-            waiting = []
-    return pa.concat_tables([*chunks, pa.Table.from_pylist(waiting, schema=columns.CONFLICTS)])
+    differ = _differ(dispute, verdicts.same.left, verdicts.same.right)
+    kept, gone = verdicts.same.left[differ], verdicts.same.right[differ]
+    involved = np.unique(np.concatenate([kept, gone, verdicts.alone.box]))
+    teller = _Teller(dispute, involved)
+    rows = pl.concat([teller.moved(kept, gone, verdicts.fates[gone] == _IN_REVIEW), teller.alone(verdicts.alone)])
+    told = rows.with_columns(kind=pl.lit("box"), rule=pl.lit(dispute.rule.name), where=pl.lit(None, pl.String))
+    return told.select(columns.CONFLICTS.names).to_arrow().cast(columns.CONFLICTS)
 
 
-class _Writer:
-    """Spells the boxes of a dispute."""
+class _Teller:
+    """Spells the boxes `involved` in disagreements, each once."""
 
-    def __init__(self, dispute: Dispute, verdicts: Verdicts) -> None:
+    def __init__(self, dispute: Dispute, involved: Ints) -> None:
         self.dispute = dispute
-        self.verdicts = verdicts
-        told = ["frame_id", "box_id", "class_name", *CORNERS, *COMPARED, "by"]
-        self.columns = {name: dispute.boxes[name].to_list() for name in told}
-        self.rule = dispute.rule
+        self.texts = _told(dispute.boxes[involved])
+        self.place = np.zeros(len(dispute.groups), np.int64)
+        self.place[involved] = np.arange(len(involved))
 
-    def rows(self) -> Iterator[Row]:
-        """Yield the rows, class after class, frame after frame."""
-        yield from self._moved()
-        yield from self._alone(self.verdicts.alone)
-
-    def _moved(self) -> Iterator[Row]:
-        same = self.verdicts.same
-        differ = _differ(self.dispute, same.left, same.right)
-        for kept, gone in zip(same.left[differ].tolist(), same.right[differ].tolist(), strict=True):
-            yield self._pair(kept, gone, "review" if self.verdicts.fates[gone] == _IN_REVIEW else "kept")
-
-    def _alone(self, alone: Alone) -> Iterator[Row]:
-        twins = _other_names(self.dispute, alone)
-        told = set(twins.values())
-        box, silent, stays = alone.box.tolist(), alone.silent.tolist(), alone.stays.tolist()
-        claims = self.dispute.claim_of(self.dispute.groups[alone.box], alone.silent)
-        names = self.dispute.claim_names.gather(claims).to_list()
-        order = np.lexsort((alone.silent, alone.box, self.dispute.groups[alone.box])).tolist()
-        for entry in order:
-            if entry in twins:
-                yield self._renamed((box[entry], stays[entry]), (box[twins[entry]], stays[twins[entry]]))
-            elif entry not in told:
-                yield self._missing(box[entry], (silent[entry], names[entry]), stays=stays[entry])
-
-    def _pair(self, kept: int, gone: int, how: str) -> Row:
+    def moved(self, kept: Ints, gone: Ints, reviewed: Bools) -> pl.DataFrame:
+        """Return rows for pairs that are one box drawn or described in two ways."""
         first = self.dispute.turns[kept] <= self.dispute.turns[gone]
-        left, right = (kept, gone) if first else (gone, kept)
-        winner = how if how == "review" else "left" if first else "right"
-        return self._row(kept, (self._tell(left), self._tell(right)), winner)
+        winner = np.where(reviewed, "review", np.where(first, "left", "right"))
+        left, right = np.where(first, kept, gone), np.where(first, gone, kept)
+        return self._rows(kept, self._tell(left), self._tell(right), winner)
 
-    def _renamed(self, a: tuple[int, bool], b: tuple[int, bool]) -> Row:
-        left, right = (a, b) if self.dispute.turns[a[0]] <= self.dispute.turns[b[0]] else (b, a)
-        winner = _STAYS[left[1], right[1]]
-        return self._row(a[0], (self._tell(left[0]), self._tell(right[0])), self._or_review(winner))
+    def alone(self, alone: Alone) -> pl.DataFrame:
+        """Return a row for each box that not everybody drew; two names for one place are one row."""
+        twins = _other_names(self.dispute, alone)
+        order = np.lexsort((alone.silent, alone.box, self.dispute.groups[alone.box]))
+        told = np.zeros(len(alone.box), np.bool_)
+        told[twins[twins != _NO_TWIN]] = True
+        order = order[~told[order]]
+        lonely, named = order[twins[order] == _NO_TWIN], order[twins[order] != _NO_TWIN]
+        return pl.concat([self._missing(alone, lonely), self._renamed(alone, named, twins[named])])
 
-    def _missing(self, box: int, silent: tuple[int, str], *, stays: bool) -> Row:
-        nothing, drawn = _nothing(silent[1]), self._tell(box)
-        if self.dispute.turns[box] <= silent[0]:
-            return self._row(box, (drawn, nothing), self._or_review("left" if stays else "right"))
-        return self._row(box, (nothing, drawn), self._or_review("right" if stays else "left"))
+    def _missing(self, alone: Alone, entries: Ints) -> pl.DataFrame:
+        box, silent, stays = alone.box[entries], alone.silent[entries], alone.stays[entries]
+        claims = self.dispute.claim_of(self.dispute.groups[box], silent)
+        nothing = _each(self.dispute.claim_names.gather(claims), lambda by: canonical_json({"batch": by, "box": None}))
+        first = pl.Series(self.dispute.turns[box] <= silent, dtype=pl.Boolean)
+        drawn = self._tell(box)
+        winner = np.where(first.to_numpy() == stays, "left", "right")
+        return self._rows(box, drawn.zip_with(first, nothing), nothing.zip_with(first, drawn), self._or_review(winner))
 
-    def _or_review(self, winner: str) -> str:
-        return "review" if self.rule.kind == "review" else winner
+    def _renamed(self, alone: Alone, entries: Ints, twins: Ints) -> pl.DataFrame:
+        turns = self.dispute.turns
+        first = turns[alone.box[entries]] <= turns[alone.box[twins]]
+        left, right = np.where(first, entries, twins), np.where(first, twins, entries)
+        stays = alone.stays[left], alone.stays[right]
+        one = np.where(stays[0], "left", np.where(stays[1], "right", "neither"))
+        winner = np.where(stays[0] & stays[1], "both", one)
+        told = self._tell(alone.box[left]), self._tell(alone.box[right])
+        return self._rows(alone.box[entries], *told, self._or_review(winner))
 
-    def _row(self, box: int, sides: tuple[str, str], winner: str) -> Row:
-        told = {"frame_id": self.columns["frame_id"][box], "kind": "box", "rule": self.rule.name, "winner": winner}
-        return {**told, "left": sides[0], "right": sides[1]}
+    def _or_review(self, winner: Names) -> Names:
+        return np.full(len(winner), "review") if self.dispute.rule.kind == "review" else winner
 
-    def _tell(self, box: int) -> str:
-        """Return the canonical JSON of a box, with its contributor."""
-        said: dict[str, Any] = {name: self.columns[name][box] for name in COMPARED}
-        texts = {
-            "batch": _quoted(self.columns["by"][box]),
-            "box": _quoted(self.columns["box_id"][box]),
-            "class_name": _quoted(self.columns["class_name"][box]),
-            **{name: repr(round(self.columns[name][box], 3)) for name in CORNERS},
-            **{name: _quoted(value) for name, value in said.items() if value not in {None, False, "{}"}},
-        }
-        return "{" + ",".join(f'"{name}":{texts[name]}' for name in sorted(texts)) + "}"
+    def _tell(self, boxes: Ints) -> pl.Series:
+        return self.texts.gather(self.place[boxes])
 
-
-@lru_cache(maxsize=65_536)
-def _quoted(value: str | bool) -> str:
-    return canonical_json(value)
+    def _rows(self, boxes: Ints, left: pl.Series, right: pl.Series, winner: Names) -> pl.DataFrame:
+        sides = {"frame_id": self.dispute.boxes["frame_id"].gather(boxes), "left": left, "right": right}
+        return pl.DataFrame({**sides, "winner": pl.Series(winner.tolist(), dtype=pl.String)})
 
 
-@lru_cache(maxsize=1_024)
-def _nothing(batch: str) -> str:
-    return canonical_json({"batch": batch, "box": None})
+def _told(boxes: pl.DataFrame) -> pl.Series:
+    """Return the canonical JSON of each box, with its contributor."""
+    texts = {"batch": boxes["by"], "box": boxes["box_id"], "class_name": boxes["class_name"]}
+    texts |= {name: boxes[name].set(boxes[name] == "{}", None) for name in ("attributes", "annotator", "guideline")}
+    told = {name: _quoted(values) for name, values in texts.items()}
+    told["ignore"] = boxes.select(pl.when("ignore").then(pl.lit("true"))).to_series()
+    told |= {name: boxes[name].round(3).cast(pl.String) for name in CORNERS}
+    parts = [pl.lit(f'"{name}":') + told[name] for name in sorted(told)]
+    joined = boxes.select(text=pl.concat_str(parts, separator=",", ignore_nulls=True))
+    return joined.select(pl.lit("{") + pl.col("text") + pl.lit("}")).to_series()
+
+
+def _quoted(texts: pl.Series) -> pl.Series:
+    """Return each text as JSON spells it; ids of boxes are many, and seldom need more than quotes around them."""
+    if texts.str.contains(_SPECIAL).any():
+        return _each(texts, canonical_json)
+    return texts.to_frame("text").select(pl.lit('"') + pl.col("text") + pl.lit('"')).to_series()
+
+
+def _each(texts: pl.Series, spell: Callable[[Any], str]) -> pl.Series:
+    """Return what `spell` makes of each text, null for null; it is asked once for every distinct text."""
+    known = texts.drop_nulls().unique()
+    spelled = pl.Series([spell(text) for text in known], dtype=pl.String)
+    return texts.replace_strict(known, spelled, default=None, return_dtype=pl.String)
 
 
 def _differ(dispute: Dispute, left: Ints, right: Ints) -> Bools:
@@ -122,7 +122,7 @@ def _differ(dispute: Dispute, left: Ints, right: Ints) -> Bools:
     return moved
 
 
-def _other_names(dispute: Dispute, alone: Alone) -> dict[int, int]:
+def _other_names(dispute: Dispute, alone: Alone) -> Ints:
     """Return, for entries that are one place under two names, the entry of the other name; each is in one pair."""
     entries = pl.DataFrame(
         {
@@ -139,10 +139,10 @@ def _other_names(dispute: Dispute, alone: Alone) -> dict[int, int]:
     one, other = crossed["entry"].to_numpy(), crossed["entry_other"].to_numpy()
     near = iou(dispute.corners[alone.box[one]], dispute.corners[alone.box[other]])
     close = (near >= round(dispute.rule.min_iou, 9)) & (near > 0)
-    pairs: dict[int, int] = {}
+    twins = np.full(len(alone.box), _NO_TWIN, np.int64)
     used: set[int] = set()
     for a, b in sorted(zip(one[close].tolist(), other[close].tolist(), strict=True)):
         if a not in used and b not in used:
-            pairs[a] = b
+            twins[a] = b
             used |= {a, b}
-    return pairs
+    return twins

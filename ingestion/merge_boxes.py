@@ -1,6 +1,6 @@
 """Unite the boxes that several contributors drew in one frame, and name every disagreement."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -14,6 +14,7 @@ from ingestion.consensus import reach_consensus
 from ingestion.disputes import CORNERS, FATES, Rule, make_dispute
 from ingestion.settle import settle
 
+_FRAMES_AT_ONCE = 10_000  # disputed ones that are settled together
 _GONE = {"united": "united", "overruled": "overruled", "in_review": "in_review"}
 
 
@@ -122,11 +123,28 @@ def _twice(predictions: pl.DataFrame) -> pl.Series:
 
 def _unite_truth(boxes: pl.DataFrame, looked: pl.DataFrame, rules: BoxRules, tally: _Tally) -> None:
     agreed = agreed_frames(boxes, looked)
-    for rule, mine in _by_rule(boxes, looked, rules):
-        same = boxes.filter(mine).join(agreed, on="frame_id", how="semi")
-        tally.drop(_repeated(same, rule), "united")
-        disputed = [table.filter(mine).join(agreed, on="frame_id", how="anti") for table in (boxes, looked)]
-        _decide(disputed[0], disputed[1], rule, tally)
+    ruled = _by_rule(boxes, looked, rules)
+    same = boxes.join(agreed, on="frame_id", how="semi")
+    for rule, mine in ruled:
+        tally.drop(_repeated(same.filter(mine), rule), "united")
+    for some_boxes, some_looked in _portions(boxes, looked, agreed):
+        for rule, mine in ruled:
+            _decide(some_boxes.filter(mine), some_looked.filter(mine), rule, tally)
+
+
+def _portions(
+    boxes: pl.DataFrame, looked: pl.DataFrame, agreed: pl.DataFrame
+) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
+    """Yield boxes and what was looked for of so many disputed frames at a time, which bounds memory."""
+    frames = boxes.select("frame_id").unique().join(agreed, on="frame_id", how="anti").sort("frame_id")
+    portions = frames.with_columns(portion=pl.int_range(pl.len()) // _FRAMES_AT_ONCE)
+    parts = [
+        table.join(portions, on="frame_id", maintain_order="left").partition_by("portion", as_dict=True)
+        for table in (boxes, looked)
+    ]
+    nothing = looked.clear()
+    for key in sorted(parts[0]):
+        yield parts[0].pop(key).drop("portion"), parts[1].pop(key, nothing).drop("portion", strict=False)
 
 
 def _by_rule(boxes: pl.DataFrame, looked: pl.DataFrame, rules: BoxRules) -> Sequence[tuple[Rule, pl.Expr]]:
