@@ -19,7 +19,7 @@ from ingestion.merge_frames import United, unite_attributes
 from ingestion.metadata import Metadata, PictureData
 from ingestion.source_time import SourceTime, source_time
 from ingestion.time_of_day import Sighting
-from ingestion.time_order import Shot, follow_times
+from ingestion.time_order import Shot, TimeOrder, follow_times
 
 _NOTHING = PictureData()
 _PLACE = ("lat", "lon", "speed_mps", "heading_deg")
@@ -47,28 +47,36 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
     What the metadata says beats what the labels say, which beats what the section says of the whole batch.
     """
     hints = _hints(labels)
-    given = [_drive_hints(looked, hints, metadata) for looked in kept]
-    drives = assign_drives(section, given)
-    numbers = _recorded_order(labels)
-    sources, shots, zeros = [], [], 0
-    for looked, hint in zip(kept, given, strict=True):
+    drives = assign_drives(section, [_drive_hints(looked, hints, metadata) for looked in kept])
+    sources, zeros = [], 0
+    for looked in kept:
         place = looked.file.place
         data, said = metadata.rows.get(place, _NOTHING), hints.get(place, {})
         time = source_time(data, said, section)
-        source = _source(looked, said, data, time, section)
-        sources.append(source)
+        sources.append({**_source(looked, said, data, time, section), "drive": drives[place]})
         zeros += time.was_zero
-        stated = bool(section.drive or hint.metadata)
-        shots.append(
-            Shot(place, drives[place], source["camera"], time.captured_ns, time.clock, stated, numbers.get(place))
-        )
-    order = follow_times(shots, section.max_gap_s)
-    for shot, source in zip(shots, sources, strict=True):
-        source["drive"] = order.drives[shot.place]
+    order = _cut_drives(kept, sources, labels, metadata, section)
     attributes = _attributes(kept, labels, metadata)
     frames = list(_frames(kept, sources, attributes, section))
     unset = [f"{zeros} stamps of zero are of a clock that was not set: no times."] if zeros else []
     return TakenFrames(frames, sources, attributes.conflicts, order.jumps, (*order.notes, *unset))
+
+
+def _cut_drives(
+    kept: Sequence[Looked], sources: Sequence[Row], labels: LabelSet, metadata: Metadata, section: BatchSection
+) -> TimeOrder:
+    """Cut the drives of `sources` in place where their times jump, and return what was found."""
+    recorded = _recorded_order(labels)
+    shots = []
+    for looked, source in zip(kept, sources, strict=True):
+        place = looked.file.place
+        stated = bool(section.drive or metadata.rows.get(place, _NOTHING).drive)
+        seen = (source["drive"], source["camera"], source["captured_ns"], source["clock"])
+        shots.append(Shot(place, *seen, stated, recorded.get(place)))
+    order = follow_times(shots, section.max_gap_s)
+    for shot, source in zip(shots, sources, strict=True):
+        source["drive"] = order.drives[shot.place]
+    return order
 
 
 def sightings(frames: TakenFrames, kept: Sequence[Looked], batch: str) -> Iterator[Sighting]:
@@ -81,10 +89,11 @@ def sightings(frames: TakenFrames, kept: Sequence[Looked], batch: str) -> Iterat
         )
 
 
-def _recorded_order(labels: LabelSet) -> dict[str, int]:
-    """Return the place of each picture of a recording in the order in which it was written down."""
+def _recorded_order(labels: LabelSet) -> dict[str, tuple[str, int]]:
+    """Return the recording of each picture that is of one, and its number in the order in which it was written down."""
     listed = zip(labels.images["path"].to_pylist(), labels.images["label_file"].to_pylist(), strict=True)
-    return {path: number for number, (path, told_by) in enumerate(listed) if told_by.endswith(f"!/{RECORDING}")}
+    ending = f"!/{RECORDING}"
+    return {path: (told_by, number) for number, (path, told_by) in enumerate(listed) if told_by.endswith(ending)}
 
 
 def _hints(labels: LabelSet) -> dict[str, Row]:

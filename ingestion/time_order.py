@@ -30,7 +30,7 @@ class Shot:
     captured_ns: int | None
     clock: str
     stated: bool = False
-    number: int | None = None  # its place in the order of recording, where that is known
+    recorded: tuple[str, int] | None = None  # the recording and its number in it, where that is known
 
 
 @dataclass(slots=True)
@@ -122,7 +122,7 @@ class _Drive:
         groups: dict[tuple[str, str], list[tuple[int, Shot]]] = defaultdict(list)
         for shot in self.members:
             if shot.captured_ns is not None:
-                stem, number = _numbered(shot.place) if shot.number is None else ("", shot.number)
+                stem, number = shot.recorded or _numbered(shot.place)
                 groups[shot.camera, stem].append((number, shot))
         found: list[_Timed] = []
         for numbered in groups.values():

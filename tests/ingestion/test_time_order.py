@@ -90,7 +90,7 @@ def test_drives_that_somebody_named_keep_their_name_and_their_jumps_are_listed()
 
 def test_the_order_of_a_recording_counts_where_it_is_known():
     times = [1000, 1001, 1002, 5, 6]
-    shots = [Shot(f"{at}.jpg", "d", "c", at * S, "utc", number=number) for number, at in enumerate(times)]
+    shots = [Shot(f"{at}.jpg", "d", "c", at * S, "utc", recorded=("log", number)) for number, at in enumerate(times)]
 
     assert _parts(shots, 0) == ["d", "d", "d", "d~2", "d~2"]
 
