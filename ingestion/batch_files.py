@@ -15,7 +15,6 @@ MAX_FILE_BYTES = 512 << 20
 """What is larger is no camera picture and no label file, and is not read into memory."""
 
 _SMALL_BYTES = 256 << 10  # label files up to this size are read at once and kept: there may be one for each picture
-_NESTED = {"archive": "archive_nested", "recording": "recording_nested"}
 _READERS = 16  # waiting for a far storage, not for a processor
 
 
@@ -142,8 +141,8 @@ class _Gathering:
         found: dict[int, BatchFile] = {}
         for member in members:
             called = f"{name}!{writable(member.name)}" if member.name else name
-            if reason := member.refused or _NESTED.get(kind_of(member.name), ""):
-                detail = member.detail or "a container in a container is not opened"
+            if reason := member.refused or ("archive_nested" if kind_of(member.name) == "archive" else ""):
+                detail = member.detail or "an archive in an archive is not opened"
                 self.refused.append(Refusal(called, reason, detail, member.byte_count))
             else:
                 place = self._take(f"{name}!/{writable(member.name)}")

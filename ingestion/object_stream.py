@@ -23,7 +23,12 @@ def open_object(entry: ObjectInfo) -> BinaryIO:
             raise BrokenDataError("vanished", "the file was there when the batch was listed") from error
         except PermissionError as error:
             raise BrokenDataError("unreadable", f"{error.strerror}") from error
-    return cast("BinaryIO", io.BufferedReader(_Ranges(entry), _PIECE_BYTES))
+    return open_ranges(entry)
+
+
+def open_ranges(entry: ObjectInfo, piece_bytes: int = _PIECE_BYTES) -> BinaryIO:
+    """Return a seekable stream over the object `entry` that reads pieces of it as they are needed."""
+    return cast("BinaryIO", io.BufferedReader(_Ranges(entry), piece_bytes))
 
 
 class _Ranges(io.RawIOBase):

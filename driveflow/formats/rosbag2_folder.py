@@ -22,7 +22,6 @@ class BagFolders:
         self.problems: list[LabelProblem] = []
         self._bag_of: dict[str, str] = {}
         recordings = {folder_of(path).removesuffix("!") for path in files.paths if folder_of(path).endswith("!")}
-        recordings |= {path[: path.index("!/")] for path in files.paths if "!/" in path}
         for path in files.paths:
             if posixpath.basename(path) == _NAME:
                 self._take(path, files.read(path), recordings | set(files.paths))

@@ -1,12 +1,17 @@
 import io
 import random
+import tarfile
 import zipfile
 from pathlib import PurePosixPath
 
 import pytest
 
 from driveflow.errors import BrokenDataError
-from tests.ingestion.batches import picture
+from driveflow.images.pixels import PixelReader
+from driveflow.storage.objects import ObjectInfo
+from ingestion.object_stream import open_ranges
+from ingestion.open_container import ContainerRules, open_file
+from tests.ingestion.batches import adds_up, bring_in, picture, quarantined, rows, write
 from tests.ingestion.recorded import START_NS, Ros2, bag1, gray_levels, mcap, of_file, read_apart, video
 
 
@@ -137,15 +142,62 @@ def test_memory_does_not_grow_with_the_recording(tmp_path):
     assert peak_mib < 250
 
 
-def test_a_container_in_a_container_is_named_and_not_opened(tmp_path):
-    from tests.ingestion.batches import bring_in, quarantined, write
-
-    ros = Ros2()
-    inner = mcap([("/front", START_NS, ros.picture(picture(1), START_NS))], ros)
+def zipped(files, name="a.zip"):
+    """Return an archive of `files`, a tar where its name says so."""
     stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w") as archive:
-        archive.writestr("drive.mcap", inner)
-        archive.writestr("good.jpg", picture(2))
-    batch = bring_in(write(tmp_path / "batch", {"a.zip": stream.getvalue()}), taxonomy=None)
+    if name.endswith(".zip"):
+        with zipfile.ZipFile(stream, "w") as archive:
+            for path, data in files.items():
+                archive.writestr(path, data)
+    else:
+        with tarfile.open(fileobj=stream, mode="w:gz") as archive:
+            for path, data in files.items():
+                entry = tarfile.TarInfo(path)
+                entry.size = len(data)
+                archive.addfile(entry, io.BytesIO(data))
+    return stream.getvalue()
 
-    assert quarantined(batch) == {"a.zip!drive.mcap": "recording_nested"}
+
+@pytest.mark.parametrize("name", ["a.zip", "a.tar.gz"])
+def test_recordings_in_archives_are_read_as_they_are_outside(tmp_path, name):
+    ros = Ros2()
+    front = [("/front", START_NS + seed, ros.picture(picture(seed), START_NS + seed)) for seed in range(4)]
+    box = ("/truth", START_NS, ros.boxes([("car", 1.0, 1, 2, 30, 40)], START_NS))
+    whole = {"run/d.mcap": mcap([*front, box], ros, chunk_size=1 << 12), "run/good.jpg": picture(9)}
+    whole["run/b.bag"] = bag1(tmp_path / "b.bag", [picture(20)])
+    whole["run/cut.mcap"] = whole["run/d.mcap"][:-3000]
+    outside = bring_in(write(tmp_path / "outside", whole), taxonomy=None, name="same")
+    inside = bring_in(write(tmp_path / "inside", {name: zipped(whole, name)}), taxonomy=None, name="same")
+
+    assert inside.tables.boxes == outside.tables.boxes
+    columns = ("frame_id", "captured_ns", "camera")
+    assert rows(inside.tables.sources, *columns) == rows(outside.tables.sources, *columns)
+    assert {path.removeprefix(f"{name}!"): why for path, why in quarantined(inside).items()} == quarantined(outside)
+    assert set(inside.tables.sources["drive"].to_pylist()) >= {f"same/{name}!/run/d", f"same/{name}!/run/b"}
+    pixels = PixelReader(inside.beside.locations)
+    assert {pixels.read(frame) for frame in inside.tables.frames["frame_id"].to_pylist()} >= {picture(0), picture(9)}
+    adds_up(inside)
+
+
+def test_a_broken_recording_in_an_archive_costs_only_itself(tmp_path):
+    content = {"d.mcap": b"no log", "v.mp4": b"no video", "good.jpg": picture(2), "deep.zip": zipped({"x": b"y"})}
+    batch = bring_in(write(tmp_path / "batch", {"a.zip": zipped(content)}), taxonomy=None)
+
+    assert quarantined(batch) == {
+        "a.zip!d.mcap": "recording_broken",
+        "a.zip!v.mp4": "recording_broken",
+        "a.zip!deep.zip": "archive_nested",
+    }
+    assert batch.counts["frames"] == 1
+    adds_up(batch)
+
+
+def test_what_lies_far_away_is_read_by_ranges_to_the_same_members(made):
+    entry = ObjectInfo(made.as_uri(), made.name, made.stat().st_size, "")
+    near = of_file(made, animations=True)
+    rules = ContainerRules(animations=True)
+    far = open_file(made.name, lambda: open_ranges(entry, 1 << 12), entry.size, rules)
+
+    numbers = [member.number for member in readable(near)]
+    assert list(far.members()) == list(near.members())
+    assert list(far.read(numbers)) == list(near.read(numbers))
