@@ -7,6 +7,7 @@ from typing import Final
 from driveflow.formats.bdd100k import bdd100k_files, read_bdd100k
 from driveflow.formats.coco import coco_files, read_coco
 from driveflow.formats.cvat import cvat_files, read_cvat
+from driveflow.formats.dota import dota_files, read_dota
 from driveflow.formats.kitti import kitti_files, read_kitti
 from driveflow.formats.label_set import LabelFiles, LabelSet, no_labels
 from driveflow.formats.label_studio import read_label_studio
@@ -43,6 +44,7 @@ def read_folder(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: 
 
 
 FORMATS: Final[Mapping[str, LabelFormat]] = {
+    "dota": LabelFormat(read_dota, dota_files),  # its text files may lie beside settings of YOLO
     "yolo": LabelFormat(read_yolo, yolo_settings_files),
     "waymo": LabelFormat(read_waymo, waymo_files),
     "nuscenes": LabelFormat(read_nuscenes, nuscenes_files),
