@@ -20,14 +20,15 @@ from ingestion.merge import MergeRules, NamedSnapshot, merge_snapshots
 from ingestion.source_report import conflicts_of, contents
 
 STEP = "merge_snapshots"
+_IMPORTS = frozenset(["import_source", "import_batch"])
 
 
 @dataclass(frozen=True, slots=True)
 class MergeRequest:
     """What to merge, each under its own name, by which rules, and what to call it.
 
-    With `in_order` the parts are in the order of their arrival, and splits go by that; else they go by the names, and
-    under symmetric rules the order of the parts says nothing.
+    Splits go by the order of arrival. With `in_order`, and under rules that ask for an order, that is the order of the
+    parts; else it says nothing, and what was merged or split before stands first, then imports by name.
     """
 
     name: str
@@ -111,10 +112,8 @@ def _name_of(text: str, snapshot: Snapshot) -> str:
 
 def _made_from(request: MergeRequest, rules: MergeRules) -> dict[str, Json]:
     """Return all that decides what the merge makes; where the order of the parts says nothing, it is not in it."""
-    parts = [[name, part.uri.rpartition("/")[2]] for name, part in request.parts.items()]
     return {
-        "parts": parts if rules.ordered or not rules.symmetric else sorted(parts),
-        "in_order": request.in_order,
+        "parts": [[name, part.uri.rpartition("/")[2]] for name, part in _arrival(request, rules).items()],
         "rules": json.loads(canonical_json(asdict(request.rules))),
         "withdrawn": digest(sorted(rules.withdrawn)),
         "code": code_digest("ingestion"),
@@ -129,8 +128,18 @@ def _rules(request: MergeRequest) -> MergeRules:
         fixed_splits=_stated(request, "split"),
         withdrawn=withdrawn_ids(request.store),
         as_of=_stated(request, "as_of"),
-        ordered=request.in_order,
     )
+
+
+def _arrival(request: MergeRequest, rules: MergeRules) -> dict[str, Snapshot]:
+    """Return the parts in the order of their arrival: data that has splits already keeps them against new data."""
+    if request.in_order or not rules.symmetric:
+        return dict(request.parts)
+    return dict(sorted(request.parts.items(), key=lambda item: (_is_import(item[1]), item[0])))
+
+
+def _is_import(part: Snapshot) -> bool:
+    return not part.record_id or part.made_by().get("step") in _IMPORTS
 
 
 def _stated(request: MergeRequest, key: str) -> dict[str, str]:
@@ -145,7 +154,8 @@ def _section(part: Snapshot) -> Mapping[str, Json]:
 
 
 def _merge(request: MergeRequest, rules: MergeRules, made_from: Mapping[str, Any]) -> KeptResult:
-    named = [NamedSnapshot(name, part.tables(), part.beside()) for name, part in request.parts.items()]
+    arrival = _arrival(request, rules).items()
+    named = [NamedSnapshot(name, part.tables(), part.beside()) for name, part in arrival]
     merged = merge_snapshots(named, rules)
     made_by: dict[str, Json] = {
         "step": STEP,

@@ -28,7 +28,7 @@ def merge(  # noqa: PLR0913, PLR0917 one parameter an option
 
     Frames of equal bytes become one frame with all its sources; every disagreement is a conflict with both sides and
     the rule that decided. Rules call a snapshot by its tag. Merging the same again changes nothing, and under the rules
-    union, consensus and review neither does another order, unless --in-order says that a new one stands last.
+    union, consensus and review neither does another order, unless --in-order is given. `data split` makes other splits.
 
     Examples:
       driveflow data merge may june --as summer

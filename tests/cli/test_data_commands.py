@@ -344,10 +344,29 @@ def test_a_merge_in_another_order_is_the_same_and_moves_no_tag(two, data):
     assert (other["uri"], other["tag_moved"]) == (first["uri"], False)
 
 
-def test_a_merge_in_order_places_new_data_after_the_old(two, data):
+def test_new_data_moves_no_frame_of_what_was_merged_before(here, data):
+    rules = {"rules.yaml": "splits: {val_fraction: 0.5}\n"}
+    write(here, rules | {f"old/{number}.jpg": picture(number) for number in range(12)})
+    write(here, {f"a-new/{number}.jpg": picture(number) for number in range(6, 18)})
+    data("import", "old", "--as", "old", "--drives", "stills")
+    data("merge", "old", "--as", "all", "--rules", "rules.yaml")
+    data("import", "a-new", "--as", "a-new", "--drives", "batch")
+
+    data("merge", "a-new", "all", "--as", "all", "--rules", "rules.yaml")
+
+    found = data("diff", "all~1", "all")
+    assert found["splits"] == {}
+    assert found["frames"]["removed"] == 0
+    assert set(data("show", "all~1")["splits"]) == {"train", "val"}
+
+
+def test_a_merge_in_order_takes_the_parts_as_they_are_named(two, data):
     report = data("merge", "may", "june", "--as", "both", "--in-order")
 
-    assert report["frames"] == 4
+    other = data("merge", "june", "may", "--as", "both", "--in-order")
+
+    assert (report["merged"], other["merged"]) == (["may", "june"], ["june", "may"])
+    assert report["frames"] == other["frames"] == 4
 
 
 def test_a_merge_leaves_its_parts_as_they_are(two, data):
