@@ -11,7 +11,7 @@ from driveflow.flow.merge_section import MergeSection
 
 LabelFormatName = Literal[
     "auto", "coco", "yolo", "voc", "kitti", "bdd100k", "scalabel", "nuscenes", "waymo", "openlabel", "cvat",
-    "label_studio", "open_images", "labelme", "mot", "udacity", "recording", "folder",
+    "label_studio", "open_images", "labelme", "mot", "udacity", "dota", "recording", "folder",
 ]  # fmt: skip
 """What a batch may be stated to be; T4 tables are nuscenes."""
 

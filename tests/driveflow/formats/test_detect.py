@@ -1,7 +1,10 @@
 import json
+from typing import get_args
 
 import pytest
 
+from driveflow.flow.sections import LabelFormatName
+from driveflow.formats.catalog import FORMATS
 from driveflow.formats.detect import detect_format
 from tests.driveflow.formats.in_memory import InMemory
 
@@ -28,3 +31,7 @@ COCO = json.dumps({"images": [], "annotations": [], "categories": []})
 )
 def test_the_format_is_told_by_content(files, expected):
     assert detect_format(InMemory(files)) == expected
+
+
+def test_every_format_that_is_told_by_content_can_be_stated():
+    assert {*FORMATS} - {"bare_yolo"} == {*get_args(LabelFormatName)} - {"auto"}

@@ -4,11 +4,18 @@ import random
 
 import pytest
 
+from driveflow.formats.bdd100k import read_bdd100k
 from driveflow.formats.cvat import read_cvat
+from driveflow.formats.dota import read_dota
 from driveflow.formats.kitti import read_kitti
 from driveflow.formats.label_set import LABEL_BOXES, LABEL_IMAGES
+from driveflow.formats.label_studio import read_label_studio
 from driveflow.formats.labelme import read_labelme
 from driveflow.formats.mot import read_mot
+from driveflow.formats.open_images import read_open_images
+from driveflow.formats.openlabel import read_openlabel
+from driveflow.formats.scalabel import read_scalabel
+from driveflow.formats.udacity import read_udacity
 from driveflow.formats.voc import read_voc
 from tests.driveflow.formats.in_memory import InMemory
 from tests.driveflow.formats.on_disk import OnDisk
@@ -21,6 +28,15 @@ SETS = {
     "labelme": (read_labelme, "fmt_same_truth/labelme", "json"),
     "old labelme": (read_labelme, "fmt_datumaro/labelme_dataset", "xml"),
     "mot": (read_mot, "fmt_datumaro/mot_dataset", "txt"),
+    "bdd100k": (read_bdd100k, "fmt_same_truth/bdd100k_2018", "json"),
+    "scalabel": (read_scalabel, "fmt_scalabel", "json"),
+    "openlabel": (read_openlabel, "fmt_openlabel_vcd", "json"),
+    "label studio": (read_label_studio, "fmt_labelstudio_converter", "json"),
+    "label studio as csv": (read_label_studio, "fmt_labelstudio_converter", "csv"),
+    "open images": (read_open_images, "fmt_same_truth/open_images", "bbox.csv"),
+    "udacity": (read_udacity, "fmt_same_truth/udacity_csv", "csv"),
+    "vott": (read_udacity, "fmt_datumaro/vott_csv_dataset", "csv"),
+    "dota": (read_dota, "fmt_datumaro/roboflow_dataset/yolo_obb", "txt"),
 }
 PIECES = [b"", b"-", b"nan", b"1e999", b"99999999999999999999", b"\xff\xfe", b"\x00", b"<", b"&x;", b'"', b",", b"\n"]
 PIECES += [b"{}", b"null", "ä".encode(), "\U0001f697".encode(), b"0", b"-1", b" ", b"\\ud800"]
