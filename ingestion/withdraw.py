@@ -9,6 +9,8 @@ from driveflow.errors import UsageError
 from driveflow.ledger.ledger import Ledger
 from driveflow.ledger.rows import AuditRow
 from driveflow.storage.cache import Cache
+from driveflow.storage.objects import local_path
+from driveflow.storage.sweep import remove_half_written
 from driveflow.withdrawn import ModelSeen, Tombstone, Trace, read_tombstone, write_tombstone
 from ingestion.find_traces import (
     FrameTraces,
@@ -120,6 +122,8 @@ def _ours(frame_id: str, found: FrameTraces, rows: Mapping[str, set[str]], reach
 
 
 def _purge(planned: Sequence[Tombstone], withdrawal: Withdrawal, reach: Reach) -> None:
+    for folder in filter(None, (local_path(reach.store), reach.scratch)):
+        remove_half_written(folder)  # what a killed writer left may hold the bytes too
     everything = [trace for tombstone in planned for trace in tombstone.purged]
     purge_shards(trace for trace in everything if trace.kind == "shard")
     purge_copies(trace for trace in everything if trace.kind == "campaign")

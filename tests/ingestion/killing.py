@@ -8,11 +8,13 @@ import sys
 
 import ingestion.import_source
 import ingestion.merge_named
+import ingestion.withdraw
 from cli.main import main as driveflow
 
 _CHANGES = {"os.rename", "os.link", "os.remove", "os.mkdir"}
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 assert ingestion.import_source
+assert ingestion.withdraw
 assert ingestion.merge_named  # imported once, before the forks
 
 
