@@ -1,90 +1,30 @@
-"""The leader rule in compiled code; `leader_scan` is its face. Compiled functions take named tuples of arrays."""
+"""The leader rule in compiled code; `leader_scan` is its face."""
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numba
 import numpy as np
-import numpy.typing as npt
 from numba.core import types
 from numba.extending import intrinsic
 
-NO_TIME: Final = int(np.iinfo(np.int64).min)
-CHUNKS: Final = 4  # of 16 bits: codes within r bits differ in at most r // 4 bits of one of them
-CHUNK_BITS: Final = 16
+from driveflow.neighbours.leader_rows import (
+    CHUNK_BITS,
+    CHUNKS,
+    NO_TIME,
+    Codes,
+    Items,
+    Leaders,
+    Near,
+    Pairs,
+    Result,
+    Rows,
+    Rules,
+    Timeline,
+)
+
 _VALUES: Final = np.uint64((1 << CHUNK_BITS) - 1)
 _MOST_FLIPS: Final = 2  # with more, so many buckets have to be looked at that one look at every leader is faster
 _FAR: Final = 255
-
-Codes = npt.NDArray[np.uint64]
-Ints = npt.NDArray[np.int64]
-Places = npt.NDArray[np.int32]
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-
-
-class Rows(NamedTuple):
-    """Memberships of items in groups: those of item i are starts[i] to starts[i + 1]."""
-
-    starts: Ints
-    group: Ints
-    time_ns: Ints
-    x_m: Floats
-    y_m: Floats
-
-
-class Timeline(NamedTuple):
-    """The memberships sorted by group and time: at slot s stands row order[s], of item owner[s].
-
-    Of each row `place` is its slot, `begin` and `end` those of its group.
-    """
-
-    order: Ints
-    owner: Ints
-    place: Ints
-    begin: Ints
-    end: Ints
-
-
-class Rules(NamedTuple):
-    """What each group allows, and the limits of window and floor."""
-
-    limit_bits: Ints
-    windowed: Mask
-    floored: Mask
-    window_ns: int
-    floor_ns: int
-    standstill_ns: int
-    floor_m: float
-
-
-class Leaders(NamedTuple):
-    """The leaders so far, an entry for each group of theirs, in lists by bucket and by group; -1 ends a list."""
-
-    codes: Codes
-    items: Ints
-    groups: Places
-    heads: npt.NDArray[np.int32]  # chunk, bucket -> last entry
-    after: npt.NDArray[np.int32]  # chunk, entry -> the one before it in its bucket
-    last: Places  # group -> last entry
-    before: Places  # entry -> the one before it in its group
-    counts: Ints  # group -> how many entries
-    leads: Mask  # item -> whether it leads
-
-
-class Result(NamedTuple):
-    """What is found of each item; see `leader_scan.Followers`."""
-
-    leader: Ints
-    distance_bits: Ints
-    gap_ns: Ints
-    group: Ints
-
-
-class Near(NamedTuple):
-    """The best so far; -1 where there is none."""
-
-    distance: int  # in bits, or in nanoseconds
-    item: int
 
 
 @intrinsic
@@ -108,26 +48,8 @@ def spread(codes: Codes, table: Codes) -> Codes:
 
 
 @compiled
-def scan(codes: Codes, spared: Mask, rows: Rows, timeline: Timeline, rules: Rules, result: Result, mask: int) -> None:  # noqa: PLR0913, PLR0917 as arrays they would be twenty
-    """Fill `result`, item by item; there are `mask` + 1 buckets, a power of two."""
-    leaders = _nobody(len(codes), len(rows.group), len(rules.limit_bits), mask)
-    entries = 0
-    for item in range(len(codes)):
-        near, shared, gap = Near(_FAR, -1), -1, -1
-        if not spared[item]:
-            near, shared = _resembled(codes, item, rows, timeline, rules, leaders)
-            if near.item < 0:
-                near, shared = _forbidden(item, rows, timeline, rules, leaders)
-                gap = near.distance
-        if near.item >= 0:
-            result.leader[item], result.group[item], result.gap_ns[item] = near.item, shared, gap
-            result.distance_bits[item] = near.distance if gap < 0 else -1
-        else:
-            entries = _lead(codes[item], item, rows, rules, leaders, entries)
-
-
-@compiled
-def _nobody(items: int, total: int, groups: int, mask: int) -> Leaders:
+def nobody(items: int, total: int, groups: int, mask: int) -> Leaders:
+    """Return the leaders before any item was asked; there are `mask` + 1 buckets, a power of two."""
     return Leaders(
         np.empty(total, np.uint64),
         np.empty(total, np.int64),
@@ -138,14 +60,58 @@ def _nobody(items: int, total: int, groups: int, mask: int) -> Leaders:
         np.empty(total, np.int32),
         np.zeros(groups, np.int64),
         np.zeros(items, np.bool_),
+        np.zeros(items, np.bool_),
+        np.zeros(1, np.int64),
     )
 
 
 @compiled
-def _lead(code: Any, item: int, rows: Rows, rules: Rules, leaders: Leaders, entries: int) -> int:  # noqa: ANN401 uint64
-    """Add an item to the leaders of its groups; return how many entries there are."""
+def scan(items: Items, rules: Rules, beside: Pairs, leaders: Leaders, result: Result, first: int) -> None:
+    """Ask the items from `first` on, one for each entry of `beside`, which names earlier items near by other signs."""
+    for item in range(first, first + len(beside.starts) - 1):
+        if items.spared[item]:
+            _lead(items.codes[item], item, items.rows, rules, leaders)
+            continue
+        _bar(item, items.barred, leaders, True)
+        near, shared = _resembled(items.codes, item, items.rows, items.timeline, rules, leaders)
+        gap, apart = -1, -1.0
+        if near.item < 0:
+            near, apart = _named(item - first, beside, leaders)
+        if near.item < 0:
+            near, shared = _forbidden(item, items.rows, items.timeline, rules, leaders)
+            gap = near.distance
+        _bar(item, items.barred, leaders, False)
+        if near.item < 0:
+            _lead(items.codes[item], item, items.rows, rules, leaders)
+            continue
+        result.leader[item], result.group[item], result.gap_ns[item] = near.item, shared, gap
+        result.vector_distance[item] = apart
+        result.distance_bits[item] = near.distance if gap < 0 and apart < 0 else -1
+
+
+@compiled
+def _bar(item: int, barred: Pairs, leaders: Leaders, is_barred: bool) -> None:
+    for at in range(barred.starts[item], barred.starts[item + 1]):
+        leaders.barred[barred.items[at]] = is_barred
+
+
+@compiled
+def _named(asked: int, beside: Pairs, leaders: Leaders) -> Any:  # noqa: ANN401
+    """Return the nearest leader among those that `beside` names, of several the first, and how far it is."""
+    best, apart = -1, np.inf
+    for at in range(beside.starts[asked], beside.starts[asked + 1]):
+        other, distance = beside.items[at], beside.distance[at]
+        is_nearer = distance < apart or (distance == apart and other < best)
+        if is_nearer and leaders.leads[other] and not leaders.barred[other]:
+            best, apart = other, distance
+    return Near(0, best), apart if best >= 0 else -1.0
+
+
+@compiled
+def _lead(code: Any, item: int, rows: Rows, rules: Rules, leaders: Leaders) -> None:  # noqa: ANN401 uint64
+    """Add an item to the leaders of its groups."""
     leaders.leads[item] = True
-    mask = leaders.heads.shape[1] - 1
+    mask, entries = leaders.heads.shape[1] - 1, leaders.entries[0]
     for row in range(rows.starts[item], rows.starts[item + 1]):
         group = rows.group[row]
         if not rules.windowed[group]:
@@ -157,7 +123,7 @@ def _lead(code: Any, item: int, rows: Rows, rules: Rules, leaders: Leaders, entr
                 spot = _bucket(group, chunk, value, mask)
                 leaders.after[chunk, entries], leaders.heads[chunk, spot] = leaders.heads[chunk, spot], entries
             entries += 1
-    return entries
+    leaders.entries[0] = entries
 
 
 @compiled
@@ -204,7 +170,7 @@ def _by_list(code: Any, group: int, best: Near, leaders: Leaders) -> Near:  # no
     entry = leaders.last[group]
     while entry >= 0:
         near = Near(np.int64(_popcount(code ^ leaders.codes[entry])), leaders.items[entry])
-        if _is_nearer(near, best):
+        if _is_nearer(near, best) and not leaders.barred[near.item]:
             best = near
         entry = leaders.before[entry]
     return best
@@ -232,7 +198,7 @@ def _by_bucket(code: Any, group: int, chunk: int, value: int, best: Near, leader
         distance = np.int64(_popcount(code ^ leaders.codes[entry]))
         if distance <= best.distance and leaders.groups[entry] == group:
             near = Near(distance, leaders.items[entry])
-            if _is_nearer(near, best):
+            if _is_nearer(near, best) and not leaders.barred[near.item]:
                 best = near
         entry = leaders.after[chunk, entry]
     return best
@@ -256,7 +222,7 @@ def _in_window(codes: Codes, row: int, rows: Rows, timeline: Timeline, rules: Ru
             if abs(rows.time_ns[timeline.order[slot]] - rows.time_ns[row]) > rules.window_ns:
                 break
             other = timeline.owner[slot]
-            if leaders.leads[other]:
+            if leaders.leads[other] and not leaders.barred[other]:
                 near = Near(np.int64(_popcount(code ^ codes[other])), other)
                 if near.distance <= limit and _is_nearer(near, best):
                     best = near
@@ -287,7 +253,11 @@ def _beside(row: int, rows: Rows, timeline: Timeline, rules: Rules, leaders: Lea
             if gap >= max(rules.floor_ns, rules.standstill_ns) or (best.item >= 0 and gap > best.distance):
                 break
             near = Near(gap, timeline.owner[slot])
-            if leaders.leads[near.item] and _is_too_close(gap, row, there, rows, rules):
+            if (
+                leaders.leads[near.item]
+                and not leaders.barred[near.item]
+                and _is_too_close(gap, row, there, rows, rules)
+            ):
                 best = near if best.item < 0 or _is_nearer(near, best) else best
             slot += step
     return best
@@ -295,5 +265,8 @@ def _beside(row: int, rows: Rows, timeline: Timeline, rules: Rules, leaders: Lea
 
 @compiled
 def _is_too_close(gap: int, row: int, there: int, rows: Rows, rules: Rules) -> bool:
-    moved = (rows.x_m[there] - rows.x_m[row]) ** 2 + (rows.y_m[there] - rows.y_m[row]) ** 2  # NaN: place not known
-    return gap < rules.floor_ns or (gap < rules.standstill_ns and moved < rules.floor_m * rules.floor_m)
+    if gap < rules.floor_ns or gap >= rules.standstill_ns:
+        return gap < rules.floor_ns
+    moved = (rows.x_m[there] - rows.x_m[row]) ** 2 + (rows.y_m[there] - rows.y_m[row]) ** 2
+    moved += (rows.z_m[there] - rows.z_m[row]) ** 2  # NaN where a place is not known, and then not less
+    return moved < rules.floor_m * rules.floor_m

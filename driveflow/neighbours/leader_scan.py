@@ -5,23 +5,24 @@ from typing import Final
 
 import numpy as np
 
-from driveflow.neighbours.leader_kernel import (
+from driveflow.neighbours.leader_kernel import nobody, scan, spread
+from driveflow.neighbours.leader_rows import (
     CHUNK_BITS,
     CHUNKS,
     NO_TIME,
     Codes,
     Floats,
     Ints,
+    Items,
     Mask,
+    Pairs,
     Result,
     Rows,
     Rules,
     Timeline,
-    scan,
-    spread,
 )
 
-__all__ = ["NO_TIME", "Followers", "GroupRules", "Memberships", "follow"]
+__all__ = ["NO_TIME", "Followers", "GroupRules", "LeaderScan", "Memberships", "NamedPairs", "follow", "no_pairs"]
 
 _MOST_BUCKETS: Final = 1 << 22
 
@@ -31,7 +32,7 @@ class Memberships:
     """Which groups each item belongs to, and when and where it was there, as compressed rows.
 
     `starts` has one more entry than there are items, the others one a membership: `time_ns` (NO_TIME: not known), and
-    `x_m`, `y_m` (NaN: not known), positions on any plane, in metres.
+    `x_m`, `y_m`, `z_m` (NaN: not known), positions in any frame with right angles, in metres.
     """
 
     starts: Ints
@@ -39,6 +40,21 @@ class Memberships:
     time_ns: Ints
     x_m: Floats
     y_m: Floats
+    z_m: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class NamedPairs:
+    """Other items of each of `len(starts) - 1` items, as compressed rows, and a distance to each."""
+
+    starts: Ints
+    items: Ints
+    distance: Floats
+
+
+def no_pairs(count: int) -> NamedPairs:
+    """Return that none of `count` items has any."""
+    return NamedPairs(np.zeros(count + 1, np.int64), np.zeros(0, np.int64), np.zeros(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +78,72 @@ class GroupRules:
 class Followers:
     """For each item the position of its leader, its own where it leads, and why it follows.
 
-    `distance_bits` is -1 where it follows by the floor, and `gap_ns` then the time between the two, else -1.
+    Only one of three is not -1 where it follows: `distance_bits` in its `group`, `vector_distance` where the leader was
+    named to it, and `gap_ns`, the time between the two, where the floor of its `group` forbids it.
     """
 
     leader: Ints
     distance_bits: Ints
     gap_ns: Ints
+    vector_distance: Floats
     group: Ints = field(repr=False)  # the shared group, -1 where the item leads
 
 
-def follow(codes: Codes, members: Memberships, rules: GroupRules, always_lead: Mask) -> Followers:
+def follow(
+    codes: Codes, members: Memberships, rules: GroupRules, always_lead: Mask, barred: NamedPairs | None = None
+) -> Followers:
     """Apply the leader rule to `codes` in their order: an item leads unless a leader of one of its groups is near.
 
     The nearest leader is followed, of several the one that came first. Where none is near, the floor is asked, and the
-    leader nearest in time is followed. Items in `always_lead` lead whatever they resemble.
+    leader nearest in time is followed. Items in `always_lead` lead whatever they resemble, and no item follows one that
+    it is `barred` from.
     """
-    count = len(codes)
-    result = Result(np.arange(count), np.zeros(count, np.int64), np.full(count, -1), np.full(count, -1))
-    if count:
-        rows = Rows(members.starts, members.group, members.time_ns, members.x_m, members.y_m)
+    walk = LeaderScan(codes, members, rules, always_lead, barred)
+    walk.ask(no_pairs(len(codes)))
+    return walk.followers
+
+
+class LeaderScan:
+    """The leader rule asked piece by piece, so that what leads already may decide what else is near; see `follow`."""
+
+    def __init__(
+        self,
+        codes: Codes,
+        members: Memberships,
+        rules: GroupRules,
+        always_lead: Mask,
+        barred: NamedPairs | None = None,
+    ) -> None:
+        count, groups = len(codes), len(rules.limit_bits)
+        rows = Rows(members.starts, members.group, members.time_ns, members.x_m, members.y_m, members.z_m)
         limits = (rules.window_ns, rules.floor_ns, rules.standstill_ns, float(rules.floor_m))
-        allowed = Rules(rules.limit_bits, rules.windowed, rules.floored, *limits)
-        mask = _bucket_mask(len(members.group), len(rules.limit_bits))
-        scan(spread(codes, _spread_table()), always_lead, rows, _timeline(members), allowed, result, mask)
-    return Followers(*result)
+        forbidden = _pairs(barred or no_pairs(count))
+        spreaded = spread(np.ascontiguousarray(codes), _spread_table())
+        self._items = Items(spreaded, always_lead, rows, _timeline(members), forbidden)
+        self._rules = Rules(rules.limit_bits, rules.windowed, rules.floored, *limits)
+        self._leaders = nobody(count, len(members.group), groups, _bucket_mask(len(members.group), groups))
+        self._result = Result(
+            np.arange(count), np.zeros(count, np.int64), np.full(count, -1), np.full(count, -1.0), np.full(count, -1)
+        )
+        self.asked = 0
+
+    def ask(self, named: NamedPairs) -> None:
+        """Ask as many further items as `named` has; those it names count as near where no code is, nearest first."""
+        scan(self._items, self._rules, _pairs(named), self._leaders, self._result, self.asked)
+        self.asked += len(named.starts) - 1
+
+    def leads(self) -> Mask:
+        """Return which of the items asked so far lead."""
+        return np.asarray(self._leaders.leads[: self.asked])
+
+    @property
+    def followers(self) -> Followers:
+        """What is found of every item asked."""
+        return Followers(*self._result)
+
+
+def _pairs(pairs: NamedPairs) -> Pairs:
+    return Pairs(pairs.starts, pairs.items, pairs.distance)
 
 
 def _timeline(members: Memberships) -> Timeline:

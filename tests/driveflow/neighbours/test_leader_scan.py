@@ -5,7 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driveflow.neighbours.leader_scan import NO_TIME, GroupRules, Memberships, follow
+from driveflow.neighbours.leader_scan import (
+    NO_TIME,
+    GroupRules,
+    LeaderScan,
+    Memberships,
+    NamedPairs,
+    follow,
+    no_pairs,
+)
 
 
 def _alone(count):
@@ -14,8 +22,7 @@ def _alone(count):
         np.arange(count + 1),
         np.zeros(count, np.int64),
         np.full(count, NO_TIME),
-        np.full(count, np.nan),
-        np.full(count, np.nan),
+        *[np.full(count, np.nan)] * 3,
     )
 
 
@@ -55,7 +62,7 @@ def test_the_window_and_the_groups_are_those_of_a_plain_search(rows, window):
     codes = np.array([code for code, _, _ in rows], np.uint64)
     groups, times = (np.array([row[place] for row in rows], np.int64) for place in (1, 2))
     nowhere = np.full(len(rows), np.nan)
-    members = Memberships(np.arange(len(rows) + 1), groups, times, nowhere, nowhere)
+    members = Memberships(np.arange(len(rows) + 1), groups, times, *[nowhere] * 3)
     four = np.ones(4, np.bool_)
     rules = _rules(1, limit_bits=np.full(4, 1), windowed=four, floored=~four, window_ns=window)
 
@@ -85,7 +92,7 @@ def test_who_must_lead_leads_and_is_followed():
 def _floor(times, x_m, **rules):
     count = len(times)
     members = Memberships(
-        np.arange(count + 1), np.zeros(count, np.int64), np.array(times), np.array(x_m, float), np.zeros(count)
+        np.arange(count + 1), np.zeros(count, np.int64), np.array(times), np.array(x_m, float), *[np.zeros(count)] * 2
     )
     codes = np.array([(1 << 60) * number + number * 0x0F0F0F for number in range(count)], np.uint64)
     found = follow(codes, members, _rules(0, floored=np.array([True]), **rules), np.zeros(count, np.bool_))
@@ -111,3 +118,41 @@ def test_a_hundred_thousand_equal_codes_have_one_leader():
     found = follow(np.full(100_000, 7, np.uint64), _alone(100_000), _rules(4), np.zeros(100_000, np.bool_))
 
     assert not found.leader.any()
+
+
+def _pairs(*rows):
+    """For each item the (other, distance) that are named to it."""
+    flat = [pair for row in rows for pair in row]
+    return NamedPairs(
+        np.cumsum([0, *(len(row) for row in rows)]),
+        np.array([other for other, _ in flat], np.int64),
+        np.array([distance for _, distance in flat], np.float64),
+    )
+
+
+@pytest.mark.parametrize("bits", [1, 4, 16])
+def test_an_item_follows_the_next_nearest_where_it_is_barred_from_the_nearest(bits):
+    codes = np.array([0, 0, 1, 0], np.uint64)
+    lead = np.array([True, True, True, False])
+
+    found = follow(codes, _alone(4), _rules(bits), lead, _pairs([], [], [], [(0, 0), (1, 0)]))
+
+    assert (found.leader[3], found.distance_bits[3]) == (2, 1)
+
+
+def test_an_item_barred_from_all_that_is_near_leads():
+    found = follow(np.zeros(2, np.uint64), _alone(2), _rules(4), np.zeros(2, np.bool_), _pairs([], [(0, 0)]))
+
+    assert found.leader.tolist() == [0, 1]
+
+
+def test_named_leaders_count_where_no_code_is_near_and_followers_never():
+    codes = np.array([0, 0, 255, 255 << 20, 255 << 40], np.uint64)
+    walk = LeaderScan(codes, _alone(5), _rules(0), np.zeros(5, np.bool_))
+
+    walk.ask(no_pairs(2))
+    walk.ask(_pairs([(0, 0.03)], [(2, 0.01), (1, 0.01)], [(0, 0.02), (3, 0.01)]))
+
+    assert walk.followers.leader.tolist() == [0, 0, 0, 3, 3]
+    assert walk.followers.vector_distance.tolist() == [-1, -1, 0.03, -1, 0.01]
+    assert walk.leads().tolist() == [True, False, False, True, False]

@@ -1,0 +1,103 @@
+"""The arrays that the compiled leader rule works on, as named tuples: compiled functions take no other records."""
+
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+NO_TIME: Final = int(np.iinfo(np.int64).min)
+CHUNKS: Final = 4  # of 16 bits: codes within r bits differ in at most r // 4 bits of one of them
+CHUNK_BITS: Final = 16
+
+Codes = npt.NDArray[np.uint64]
+Ints = npt.NDArray[np.int64]
+Places = npt.NDArray[np.int32]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+class Rows(NamedTuple):
+    """Memberships of items in groups: those of item i are starts[i] to starts[i + 1]."""
+
+    starts: Ints
+    group: Ints
+    time_ns: Ints
+    x_m: Floats
+    y_m: Floats
+    z_m: Floats
+
+
+class Timeline(NamedTuple):
+    """The memberships sorted by group and time: at slot s stands row order[s], of item owner[s].
+
+    Of each row `place` is its slot, `begin` and `end` those of its group.
+    """
+
+    order: Ints
+    owner: Ints
+    place: Ints
+    begin: Ints
+    end: Ints
+
+
+class Pairs(NamedTuple):
+    """Other items of each item: those of the n-th are starts[n] to starts[n + 1]; `distance` may be empty."""
+
+    starts: Ints
+    items: Ints
+    distance: Floats
+
+
+class Items(NamedTuple):
+    """What is asked, in this order; an item never follows one it is `barred` from."""
+
+    codes: Codes
+    spared: Mask
+    rows: Rows
+    timeline: Timeline
+    barred: Pairs
+
+
+class Rules(NamedTuple):
+    """What each group allows, and the limits of window and floor."""
+
+    limit_bits: Ints
+    windowed: Mask
+    floored: Mask
+    window_ns: int
+    floor_ns: int
+    standstill_ns: int
+    floor_m: float
+
+
+class Leaders(NamedTuple):
+    """The leaders so far, an entry for each group of theirs, in lists by bucket and by group; -1 ends a list."""
+
+    codes: Codes
+    items: Ints
+    groups: Places
+    heads: Places  # chunk, bucket -> last entry
+    after: Places  # chunk, entry -> the one before it in its bucket
+    last: Places  # group -> last entry
+    before: Places  # entry -> the one before it in its group
+    counts: Ints  # group -> how many entries
+    leads: Mask  # item -> whether it leads
+    barred: Mask  # item -> whether the item that is asked now may not follow it
+    entries: Ints  # how many there are
+
+
+class Result(NamedTuple):
+    """What is found of each item; see `leader_scan.Followers`."""
+
+    leader: Ints
+    distance_bits: Ints
+    gap_ns: Ints
+    vector_distance: Floats
+    group: Ints
+
+
+class Near(NamedTuple):
+    """The best so far; -1 where there is none."""
+
+    distance: int  # in bits, or in nanoseconds
+    item: int
