@@ -17,7 +17,7 @@ _NUMBERED: Final = re.compile(r"(.*?)(\d+)(\.[^.]*)?", re.DOTALL)
 _DIGITS: Final = 40  # of a number that is looked at
 _BACK_NS: Final = 10**9  # frames that are less out of order are jitter, not a clock that was set
 _MIN_RUN: Final = 3  # frames in order before a step back means anything: names of two say little of their order
-_MOST_BACK: Final = 0.1  # of the steps so far: beyond, names are in no order of time
+_MOST_ODD: Final = 0.1  # of the steps so far, go back or to another clock: beyond, names are in no order of time
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,12 @@ class TimeOrder:
 
 @dataclass(frozen=True, slots=True)
 class _Timed:
-    """A picture with a time; `run` counts how often the clock went back before it."""
+    """A picture with a time; `run` counts how often the clock went back or became another before it."""
 
     time_ns: int
     place: str
-    run: int = 0
+    clock: str
+    run: int
 
     @property
     def order(self) -> tuple[int, int, str]:
@@ -59,9 +60,10 @@ def follow_times(shots: Iterable[Shot], max_gap_s: float) -> TimeOrder:
     """Return the drives of `shots`, cut where time jumps.
 
     A clock has gone back where a picture is more than a second older than the one recorded before it, by its number or
-    by that at the end of its name. Where names are not numbered, or numbers are in no order of time, times alone say
-    the order. A gap is more than `max_gap_s` (0: none is) without a picture of any camera. Pictures without a time
-    stay with the one before them. Drives that somebody stated are not cut: their jumps are listed.
+    by that at the end of its name; where it is of another clock, that is a jump too. Where names are not numbered, or
+    numbers are in no order of time, times alone say the order. A gap is more than `max_gap_s` (0: none is) without a
+    picture of any camera. Pictures without a time stay with the one before them. Drives that somebody stated are not
+    cut: their jumps are listed.
     """
     found = TimeOrder()
     by_drive: dict[str, list[Shot]] = defaultdict(list)
@@ -69,13 +71,7 @@ def follow_times(shots: Iterable[Shot], max_gap_s: float) -> TimeOrder:
         by_drive[shot.drive].append(shot)
         found.drives[shot.place] = shot.drive
     for drive, members in by_drive.items():
-        timed = [shot for shot in members if shot.captured_ns is not None]
-        clocks = {shot.clock for shot in timed}
-        if len(clocks) > 1:
-            found.notes.append(
-                f"Drive {drive} has times of several clocks ({', '.join(sorted(clocks))}); not compared."
-            )
-        elif len(timed) > 1:
+        if sum(shot.captured_ns is not None for shot in members) > 1:
             _Drive(drive, members, round(max_gap_s * 10**9), found).follow()
     return found
 
@@ -92,6 +88,11 @@ class _Drive:
 
     def follow(self) -> None:
         ordered = sorted(self._timed(), key=lambda item: item.order)
+        clocks = {item.clock for item in ordered}
+        if len({(item.run, item.clock) for item in ordered}) > len({item.run for item in ordered}):
+            said = ", ".join(sorted(clocks))
+            self.found.notes.append(f"Drive {self.name} has times of several clocks ({said}); not compared.")
+            return
         part_of = {ordered[0].place: self.name}
         for before, after in pairwise(ordered):
             if self._is_cut(before, after):
@@ -127,9 +128,12 @@ class _Drive:
         found: list[_Timed] = []
         for numbered in groups.values():
             ordered = sorted(numbered, key=lambda item: (item[0], item[1].place))
-            times = [shot.captured_ns or 0 for _, shot in ordered]
+            times = [(shot.captured_ns or 0, shot.clock) for _, shot in ordered]
             runs = _runs(times) if ordered[0][0] >= 0 else [0] * len(times)
-            found += [_Timed(time, shot.place, run) for time, run, (_, shot) in zip(times, runs, ordered, strict=True)]
+            found += [
+                _Timed(time, shot.place, clock, run)
+                for (time, clock), run, (_, shot) in zip(times, runs, ordered, strict=True)
+            ]
         return found
 
     def _keep_untimed_together(self) -> None:
@@ -141,15 +145,14 @@ class _Drive:
             part, camera = self.found.drives[shot.place], shot.camera
 
 
-def _runs(times: Sequence[int]) -> list[int]:
-    """Return how often the clock went back before each time; decided by what came before it, so that it stays."""
+def _runs(times: Sequence[tuple[int, str]]) -> list[int]:
+    """Return how often the clock went back or changed before each time, by what came before, so that it stays so."""
     runs = [0]
-    steps_back, since_cut = 0, 1
-    for number, (before, after) in enumerate(pairwise(times), 1):
-        back = after < before
-        steps_back += back
-        is_jump = back and before - after > _BACK_NS and since_cut >= _MIN_RUN
-        is_jump = is_jump and steps_back <= max(1.0, _MOST_BACK * number)
+    odd_steps, since_cut = 0, 1
+    for number, ((before, old), (after, new)) in enumerate(pairwise(times), 1):
+        odd_steps += after < before or old != new
+        back = old == new and before - after > _BACK_NS and since_cut >= _MIN_RUN
+        is_jump = (back or old != new) and odd_steps <= max(1.0, _MOST_ODD * number)
         since_cut = 1 if is_jump else since_cut + 1
         runs.append(runs[-1] + is_jump)
     return runs

@@ -96,11 +96,18 @@ def test_the_order_of_a_recording_counts_where_it_is_known():
 
 
 def test_times_of_several_clocks_are_not_compared_and_that_is_said():
-    shots = [Shot("a1.jpg", "d", "c", 5, "utc"), Shot("a2.jpg", "d", "c", 10**18, "gps")]
+    shots = [Shot("a.jpg", "d", "c", 5, "utc"), Shot("b.jpg", "d", "c", 10**18, "gps")]
     found = follow_times(shots, 60)
 
     assert (set(found.drives.values()), found.jumps) == ({"d"}, [])
     assert found.notes == ["Drive d has times of several clocks (gps, utc); not compared."]
+
+
+def test_a_drive_is_cut_where_its_clock_becomes_another():
+    times = [(10**18, "utc"), (10**18 + S, "utc"), (0, "drive_relative"), (S, "drive_relative")]
+    shots = [Shot(f"f{number}.jpg", "d", "c", *time) for number, time in enumerate(times)]
+
+    assert _parts(shots) == ["d", "d", "d~2", "d~2"]
 
 
 def _batch(folder, rows, **section):
