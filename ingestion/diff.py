@@ -40,11 +40,13 @@ class _Change:
 def diff_snapshots(first: Snapshot, second: Snapshot, limit: int = 10) -> dict[str, Json]:
     """Return what leads from `first` to `second`, with `limit` examples of each kind; all is counted.
 
-    A box is the same while its id is, a frame while its bytes are. A drive is that of a frame's first source.
+    A frame is the same while its bytes are. A box is unchanged where one just like it is on the other side, also where
+    that has another id (`boxes_renamed`); of what is left, boxes of one id are one that changed. The drive told is that
+    of a frame's first source.
     """
     frames = _change(_frames(first), _frames(second), columns.KEYS["frames"])
     sources = _change(_frame(first.sources()), _frame(second.sources()), columns.KEYS["sources"])
-    boxes = _change(_frame(first.boxes()), _frame(second.boxes()), columns.KEYS["boxes"])
+    boxes, renamed = _box_change(_frame(first.boxes()), _frame(second.boxes()))
     drives = _drives(first, second)
     return {
         "first": first.snapshot_id,
@@ -53,6 +55,7 @@ def diff_snapshots(first: Snapshot, second: Snapshot, limit: int = 10) -> dict[s
         "frames": frames.counts(),
         "sources": sources.counts(),
         "boxes": boxes.counts(),
+        "boxes_renamed": renamed,
         "classes": {
             "added": sorted(set(second.classes) - set(first.classes)),
             "removed": sorted(set(first.classes) - set(second.classes)),
@@ -85,6 +88,33 @@ def _change(first: pl.DataFrame, second: pl.DataFrame, keys: Sequence[str]) -> _
     added = second.join(first.select(keys), on=list(keys), how="anti")
     removed = first.join(second.select(keys), on=list(keys), how="anti")
     return _Change(added, removed, changed, both.height - changed.height)
+
+
+def _box_change(first: pl.DataFrame, second: pl.DataFrame) -> tuple[_Change, int]:
+    """Return how boxes changed, and how many have another id and are else the same: a merge may give them new ones."""
+    keys, names = columns.KEYS["boxes"], first.columns
+    by_id = _change(first, second, keys)
+    after = {f"{name}_b": name for name in names if name not in keys}
+    one = pl.concat([by_id.removed, by_id.changed.select(names)])
+    other = pl.concat([by_id.added, by_id.changed.select(*keys, *after).rename(after).select(names)])
+    content = [name for name in names if name != "box_id"]
+    pairs = _numbered(one, content).join(
+        _numbered(other, content), on=[*content, "turn"], how="inner", nulls_equal=True, suffix="_b"
+    )
+    if pairs.is_empty():
+        return by_id, 0
+    left = one.join(pairs.select(keys), on=list(keys), how="anti")
+    right = other.join(pairs.select("frame_id", box_id="box_id_b"), on=list(keys), how="anti")
+    rest = _change(left, right, keys)
+    return _Change(
+        rest.added, rest.removed, rest.changed, rest.unchanged + by_id.unchanged + pairs.height
+    ), pairs.height
+
+
+def _numbered(boxes: pl.DataFrame, content: Sequence[str]) -> pl.DataFrame:
+    """Number boxes that are just alike, so that two of them meet two."""
+    alike = boxes.with_columns(alike=pl.struct(content).hash())
+    return alike.with_columns(turn=pl.int_range(pl.len()).over("alike")).drop("alike")
 
 
 def _drives(first: Snapshot, second: Snapshot) -> pl.DataFrame:

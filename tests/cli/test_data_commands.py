@@ -456,6 +456,14 @@ def test_the_difference_of_two_snapshots_is_told_by_class_and_drive(may, data):
     assert (changed["before"]["x1"], changed["after"]["x1"]) == (4.0, 5.0)
 
 
+def test_a_box_that_only_got_another_id_did_not_change(two, data):
+    data("merge", "may", "june", "--as", "both")
+
+    found = data("diff", "may", "both")
+
+    assert found["boxes"] == {"added": 2, "removed": 0, "changed": 0, "unchanged": 2}
+
+
 def test_a_snapshot_does_not_differ_from_itself(two, data):
     found = data("diff", "may", "may")
 
