@@ -12,6 +12,7 @@ from driveflow.canonical import Json
 from driveflow.errors import InvalidInputError, UsageError
 from driveflow.flow.sections import HoldoutSection, SplitSection
 from driveflow.snapshots import SnapshotTables
+from ingestion.leave_out import without_withdrawn
 from ingestion.merge_splits import place_frames
 from ingestion.split_board import TIE_MARK, Placement, Sighting, SplitRules
 from ingestion.split_units import contents, sightings
@@ -31,12 +32,13 @@ class Split:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SplitRequest:
-    """What to split and how; with `redo` the hold-out that is there is drawn anew too."""
+    """What to split and how; with `redo` the hold-out that is there is drawn anew too; `withdrawn` frames go."""
 
     tables: SnapshotTables
     holdout: HoldoutSection = field(default_factory=HoldoutSection)
     splits: SplitSection = field(default_factory=SplitSection)
     redo: bool = False
+    withdrawn: frozenset[str] = frozenset()
 
 
 def split_snapshot(request: SplitRequest) -> Split:
@@ -66,10 +68,11 @@ def split_snapshot(request: SplitRequest) -> Split:
         if held and split == "holdout" and frame_id not in held:
             leaks[frame_id] = f"its {_spoken(request.splits)} is that of hold-out frames, which stay as they are"
     untied = sum(1 for sighting in seen if len(sighting.ties) == 1) if request.splits.by != "drive_group" else 0
-    made = _placed(tables, placement, leaks)
+    made, gone = without_withdrawn(_placed(tables, placement, leaks), request.withdrawn, STEP)
     if not pc.sum(pc.equal(made.frames["split"], "train")).as_py():
         raise InvalidInputError(f"No frame would be left to train on: {split_counts(made)}.")
-    return Split(made, pa.Table.from_pylist(_decisions(leaks), schema=columns.DECISIONS), untied)
+    decided = pa.Table.from_pylist(_decisions(leaks), schema=columns.DECISIONS)
+    return Split(made, pa.concat_tables([decided, gone.decisions]), untied)
 
 
 def split_counts(tables: SnapshotTables) -> dict[str, dict[str, Json]]:

@@ -11,12 +11,15 @@ from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, 
 _LARGEST = 8
 
 
-def show(
+def show(  # noqa: PLR0913, PLR0917 one parameter an option
     snapshot: Annotated[str, typer.Argument(help="A tag, id or address of a snapshot.", show_default=False)],
     html: Annotated[
         Path | None, typer.Option("--html", help="Write a page of up to 24 frames with their boxes.", dir_okay=False)
     ] = None,
     leaks: Annotated[bool, typer.Option("--leaks", help="Say what train shares with val and hold-out.")] = False,
+    against: Annotated[
+        str, typer.Option(metavar="SNAPSHOT", help="With --leaks: also what train shares with this snapshot.")
+    ] = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
     output: Output = "text",
@@ -52,7 +55,8 @@ def show(
         return
     from cli.data.leaks import leaks_of
 
-    report = leaks_of(found, place)
+    other = find_snapshot(against, workspace, profile) if against else None
+    report = leaks_of(found, place, against=other)
     emit({**facts, "leaks": report.to_json()}, output, "\n".join([_text(facts), *report.lines()]))
 
 

@@ -52,9 +52,11 @@ def split(  # noqa: PLR0913, PLR0917 one parameter an option
 
     Exit codes: 0 done, 1 failed, 2 usage, 3 not found.
     """
+    from cli.output import place_from
     from cli.snapshot_argument import find_snapshot
     from driveflow.flow.sections import HoldoutSection, SplitSection
     from driveflow.tags import check_tag_name
+    from driveflow.withdrawn import withdrawn_ids
     from ingestion.split import SplitRequest
 
     check_tag_name(name)
@@ -70,7 +72,13 @@ def split(  # noqa: PLR0913, PLR0917 one parameter an option
         place_attribute=place_attribute,
         balance=balance,
     )
-    request = SplitRequest(tables=tables, holdout=HoldoutSection(fraction=share, seed=seed), splits=splits, redo=redo)
+    request = SplitRequest(
+        tables=tables,
+        holdout=HoldoutSection(fraction=share, seed=seed),
+        splits=splits,
+        redo=redo,
+        withdrawn=withdrawn_ids(place_from(workspace, profile).store),
+    )
     report, leaks = _split(found, request, name, (workspace, profile), measure=measure)
     emit({**report, "leaks": leaks.to_json()}, output, "\n".join([*_lines(report), *leaks.lines()]))
 
@@ -117,7 +125,7 @@ def _lines(report: "Mapping[str, Json]") -> "Iterator[str]":
     yield f"{report['tag']}: snapshot {str(report['snapshot'])[:16]}"
     yield table([{"split": name, **_flat(counts)} for name, counts in splits.items()])
     if report["left_out"]:
-        yield f"{report['left_out']} frames were left out: they hang together with the hold-out."
+        yield f"{report['left_out']} frames were left out: they hang together with the hold-out, or were withdrawn."
     if report["untied"]:
         yield f"{report['untied']} files have no known place or day and were grouped by their drives alone."
 

@@ -57,3 +57,15 @@ def test_split_in_words_is_a_table_and_the_leaks(place, capsys):
     assert "split" in out
     assert "12 files have no known place or day" in out
     assert "frames) and holdout" in out or "frames) and val" in out
+
+
+def test_leaks_against_another_snapshot_are_told(place, capsys):
+    source = _snapshot_id(place)
+    call(capsys, "data", "split", source, "--as", "cut", "-w", str(place))
+
+    against = ("--leaks", "--against", source, "-w", str(place), "-o", "json")
+    leaks = json.loads(call(capsys, "data", "show", "cut", *against)[1])["leaks"]
+
+    assert not leaks["clean"]
+    assert leaks["borders"][-1]["other"] == source[:16]
+    assert leaks["borders"][-1]["bytes"]["count"] == leaks["borders"][-1]["train_frames"]

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
@@ -84,6 +86,14 @@ def test_what_turns_out_to_be_at_a_place_of_the_hold_out_is_left_out_with_a_reas
     (row,) = made.decisions.to_pylist()
     assert (row["frame_id"], row["verdict"], row["reason"]) == ("b", "dropped", "leak")
     assert row["detail"] == "its place is that of hold-out frames, which stay as they are"
+
+
+def test_a_withdrawn_frame_is_left_out_and_moves_no_other():
+    request = SplitRequest(tables=_fresh(20), holdout=HALF, splits=SplitSection(balance=True))
+    made = split_snapshot(replace(request, withdrawn=frozenset({"f03"})))
+
+    assert _splits(made) == {name: split for name, split in _splits(split_snapshot(request)).items() if name != "f03"}
+    assert [(row["frame_id"], row["reason"]) for row in made.decisions.to_pylist()] == [("f03", "withdrawn")]
 
 
 def test_sources_of_unknown_place_are_counted():
