@@ -1,14 +1,15 @@
 """Tell which files of a batch are containers, and open them."""
 
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from driveflow.errors import BrokenDataError
 from driveflow.flow.sections import BatchSection
 from driveflow.formats.file_kinds import kind_of
 from driveflow.storage.objects import ObjectInfo
 from ingestion.archives import Archive, ArchiveLimits
-from ingestion.containers import Container, Opener
+from ingestion.containers import Container, Member, Opener
 from ingestion.nested import ArchiveOfContainers
 from ingestion.object_stream import open_object
 from ingestion.recordings.animation import AnimationContainer, is_animation
@@ -70,6 +71,22 @@ def _opens(name: str, rules: ContainerRules) -> "_Opens | None":
     return next((opens for endings, opens in _ENDINGS if name.lower().endswith(endings)), None)
 
 
+class PackedWhole:
+    """A recording that was packed as one piece: to find anything in it, all of it would have to be unpacked."""
+
+    def members(self) -> Sequence[Member]:
+        """Refuse it.
+
+        Raises:
+            BrokenDataError: unsupported.
+        """
+        raise BrokenDataError("unsupported", "a recording that is packed as a whole; unpack it first: zstd -d")
+
+    def read(self, numbers: Collection[int]) -> Iterator[tuple[int, bytes | BrokenDataError]]:
+        """Yield that none of `numbers` is there."""
+        yield from ((number, BrokenDataError("unsupported", "packed as a whole")) for number in numbers)
+
+
 def _open_mcap(file: _File) -> LogContainer:
     return LogContainer(McapLog(file.opener, file.byte_count), file.rules.limits.max_members)
 
@@ -100,8 +117,9 @@ _Opens = Callable[[_File], Container | None]
 _VIDEOS = (".mp4", ".m4v", ".mov", ".mkv", ".webm", ".avi", ".mpg", ".mpeg", ".h264", ".h265", ".264", ".265", ".hevc")
 _ENDINGS: tuple[tuple[str | tuple[str, ...], _Opens], ...] = (
     (".mcap", _open_mcap),
-    (".bag", _open_bag),
+    ((".bag", ".bag.active"), _open_bag),
     (".db3", _open_db3),
+    ((".mcap.zst", ".mcap.zstd", ".db3.zst", ".db3.zstd", ".bag.zst", ".bag.zstd"), lambda _: PackedWhole()),
     (_VIDEOS, _open_video),
     (".gif", _open_gif),
     (".parquet", _open_parquet),
@@ -114,4 +132,5 @@ _BEGINNINGS: Mapping[bytes, _Opens] = {
     b"SQLite format 3": _open_db3,
     b"GIF8": _open_gif,
     b"PAR1": _open_parquet,
+    b"\x28\xb5\x2f\xfd": lambda _: PackedWhole(),
 }

@@ -11,7 +11,9 @@ _PICTURES: Final = re.compile(
     r"\.(jpe?g|jpe|jfif|jif|mpo|a?png|bmp|dib|gif|webp|tiff?|p[pgbn]m|avifs?|hei[cf]|jp2|j2k|jpx|jxl|ico)$"
 )
 _ARCHIVES: Final = re.compile(r"\.(zip|tar|tar\.gz|tgz|tar\.bz2|tbz2|tar\.xz|txz)$")
-_RECORDINGS: Final = re.compile(r"\.(mcap|db3|bag|mp4|m4v|mov|mkv|webm|avi|mpe?g|h26[45]|26[45]|hevc)$")
+_RECORDINGS: Final = re.compile(
+    r"\.((mcap|db3|bag)(\.zstd?)?|bag\.active|mp4|m4v|mov|mkv|webm|avi|mpe?g|h26[45]|26[45]|hevc)$"
+)
 _TEXTS: Final = re.compile(r"\.(txt|csv|tsv|jsonl?|ndjson|xml|ya?ml|names|data|md|rst|log|toml|cfg|ini|cache|html?)$")
 _SIDE: Final = re.compile(
     r"(\.ds_store|thumbs\.db|desktop\.ini|(sha256|md5|check)sums?|\.gitattributes|\.gitignore"

@@ -8,6 +8,7 @@ from typing import Final, Generic, TypeVar
 from driveflow.formats.recording_text import RecordedFrame, RecordingText
 
 _FIRST_UTC_NS: Final = 10**17  # March 1973; clocks of a simulation or a process begin at 0
+_INT64: Final = 2**63
 _Item = TypeVar("_Item")
 
 
@@ -21,7 +22,7 @@ class Timed:
     sensor: str
     stamp_ns: int
     log_ns: int | None
-    captured_ns: int
+    captured_ns: int | None
     clock: str
 
 
@@ -69,4 +70,6 @@ def _timed(frame: RecordedFrame, stamp_ns: int, start_ns: int | None) -> Timed:
     else:
         captured_ns, clock = stamp_ns, "utc" if stamp_ns >= _FIRST_UTC_NS else "drive_relative"
     names = (frame.path, frame.camera or frame.topic, frame.topic, frame.sensor)
+    if not -_INT64 <= captured_ns < _INT64:
+        return Timed(*names, stamp_ns, frame.log_ns, None, "")
     return Timed(*names, stamp_ns, frame.log_ns, captured_ns, clock)

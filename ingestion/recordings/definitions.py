@@ -19,7 +19,7 @@ Decoder = Callable[[bytes], Any]
 Fields = Mapping[str, Any]
 
 UNDECODABLE: Final = (SerdeError, TypesysError, ValueError, KeyError, TypeError, AttributeError, IndexError,
-                      RecursionError, MemoryError, SyntaxError)  # fmt: skip
+                      RecursionError, MemoryError, SyntaxError, ArithmeticError, AssertionError)  # fmt: skip
 """What a decoder may raise on messages or definitions that make no sense."""
 
 _MAX_TYPES: Final = 300

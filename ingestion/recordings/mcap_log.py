@@ -18,7 +18,7 @@ from mcap.records import Channel, Chunk, Schema
 
 from driveflow.errors import BrokenDataError
 from ingestion.containers import Opener
-from ingestion.recordings.messages import MAX_CHUNK_BYTES, MAX_SCHEMA_BYTES, Loss, Message, Topic
+from ingestion.recordings.messages import MAX_CHUNK_BYTES, MAX_SCHEMA_BYTES, Loss, Message, Topic, int64_or_zero
 from ingestion.recordings.unpacking import BROKEN, unpack
 
 _MAGIC: Final = b"\x89MCAP0\r\n"
@@ -135,7 +135,7 @@ class _Walk:
             channel_id, _sequence, log_ns, _publish_ns = _MESSAGE.unpack_from(body)
             topic = self.topics.get(channel_id)
             self.strays += topic is None
-            return Message(topic, log_ns, bytes(body[_MESSAGE.size :])) if topic else None
+            return Message(topic, int64_or_zero(log_ns), bytes(body[_MESSAGE.size :])) if topic else None
         if opcode == Opcode.SCHEMA and len(body) <= MAX_SCHEMA_BYTES:
             schema = Schema.read(ReadDataStream(io.BytesIO(body)))
             self.schemas[schema.id] = schema

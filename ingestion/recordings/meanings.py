@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from driveflow.formats.recording_text import RecordedBox, RecordedLabels, RecordedPlace, RecordedSpeed
-from ingestion.recordings.messages import Message
+from ingestion.recordings.messages import Message, int64_or_zero
 
 Kind: TypeAlias = Literal["picture", "raw picture", "boxes", "place", "speed", "video", ""]
 
@@ -29,7 +29,6 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "foxglove.CompressedVideo": "video",
     "foxglove_msgs/msg/CompressedVideo": "video",
 }
-_INT64: Final = 2**63
 _NO_FIX: Final = -1
 _RECTANGLE: Final = 4  # corners
 
@@ -94,8 +93,7 @@ def _nanoseconds(stamp: Any) -> int:  # noqa: ANN401
     """Return seconds and nanoseconds as one number; ROS 1, ROS 2 and protobuf name them differently."""
     for seconds, rest in (("sec", "nanosec"), ("seconds", "nanos"), ("sec", "nsec")):
         if hasattr(stamp, seconds) and hasattr(stamp, rest):
-            value = int(getattr(stamp, seconds)) * 10**9 + int(getattr(stamp, rest))
-            return value if -_INT64 <= value < _INT64 else 0
+            return int64_or_zero(int(getattr(stamp, seconds)) * 10**9 + int(getattr(stamp, rest)))
     return 0
 
 

@@ -9,6 +9,13 @@ MAX_CHUNK_BYTES = 256 << 20
 
 MAX_SCHEMA_BYTES = 1 << 20
 
+_INT64 = 2**63
+
+
+def int64_or_zero(stamp_ns: int) -> int:
+    """Return a time that tables can hold; one that they cannot is none, which is written 0."""
+    return stamp_ns if -_INT64 <= stamp_ns < _INT64 else 0
+
 
 @dataclass(frozen=True, slots=True)
 class Topic:

@@ -11,6 +11,7 @@ import numpy as np
 from driveflow.errors import BrokenDataError
 from driveflow.formats.recording_text import RecordedFrame, RecordingText, write_recording
 from ingestion.containers import RECORDING_TEXT, Member, Opener
+from ingestion.recordings.messages import int64_or_zero
 from ingestion.recordings.naming import container_digest, frame_identity, name_of_turn
 from ingestion.recordings.raw_pictures import encode_pixels
 from ingestion.recordings.video_frames import Listed, VideoStreams, decoded_frames, list_frames, opened_video
@@ -18,7 +19,7 @@ from ingestion.recordings.video_frames import Listed, VideoStreams, decoded_fram
 if TYPE_CHECKING:
     from av import VideoFrame
 
-_FIRST_YEAR = 1990  # recorders without a clock write 1904 or 1970
+_YEARS = range(1990, 2262)  # recorders without a clock write 1904 or 1970; later ones do not fit into 64 bits
 
 
 @dataclass(slots=True)
@@ -97,7 +98,7 @@ def to_ns(stamp: int, unit: Fraction) -> int:
     >>> to_ns(1001, Fraction(1, 30000))
     33366666
     """
-    return stamp * unit.numerator * 10**9 // unit.denominator
+    return int64_or_zero(stamp * unit.numerator * 10**9 // unit.denominator)
 
 
 def _start_ns(text: str) -> int | None:
@@ -106,7 +107,7 @@ def _start_ns(text: str) -> int | None:
         began = datetime.fromisoformat(text)
     except ValueError:
         return None
-    if began.year < _FIRST_YEAR or began.tzinfo is None:
+    if began.year not in _YEARS or began.tzinfo is None:
         return None
     epoch = datetime.fromtimestamp(0, began.tzinfo)
     return ((began - epoch) // (began.resolution)) * 1000

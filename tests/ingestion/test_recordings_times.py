@@ -59,3 +59,18 @@ def test_parts_of_a_bag_are_one_drive_and_messages_in_two_parts_are_one_frame(tm
     assert set(batch.tables.sources["drive"].to_pylist()) == {"batch/bag"}
     assert quarantined(batch) == {"bag/metadata.yaml": "recording_missing_part"}
     adds_up(batch)
+
+
+def test_times_that_no_table_can_hold_are_no_times(tmp_path):
+    ros = Ros2()
+    entries = [("/front", 2**64 - 1, ros.picture(picture(1), 0)), ("/front", 5, ros.picture(picture(2), START_NS))]
+    batch = one(tmp_path, mcap(entries, ros))
+
+    assert sorted(batch.tables.sources["captured_ns"].to_pylist()) == [0, START_NS]
+
+
+def test_a_recording_packed_as_a_whole_is_refused_by_name(tmp_path):
+    files = {"a.db3.zstd": b"\x28\xb5\x2f\xfd", "good.jpg": picture(1)}
+    batch = bring_in(write(tmp_path / "batch", files), taxonomy=None)
+
+    assert quarantined(batch) == {"a.db3.zstd": "unsupported"}

@@ -1,5 +1,6 @@
 import io
 import random
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -193,6 +194,17 @@ def test_a_video_in_a_batch_of_other_labels_comes_with_its_times(folder):
     assert batch.counts["frames"] == 4
     assert sorted(batch.tables.sources["captured_ns"].to_pylist(), key=str) == [0, 40_000_000, 80_000_000, None]
     adds_up(batch)
+
+
+def test_without_the_extra_a_video_is_refused_with_what_would_read_it(folder, monkeypatch):
+    video(folder / "a.mp4", gray_levels(2))
+    write(folder, {"good.jpg": picture(1)})
+    monkeypatch.setitem(sys.modules, "av", None)  # as where it is not installed
+    batch = bring_in(folder, taxonomy=None)
+
+    (row,) = batch.beside.quarantine.to_pylist()
+    assert (row["path"], row["reason"]) == ("a.mp4", "needs_extra")
+    assert "pip install driveflow[video]" in row["detail"]
 
 
 def animated(count, delay_ms=70):
