@@ -97,8 +97,11 @@ def _frame(table: pa.Table) -> pl.DataFrame:
 def _place(heard: Sequence[Heard], rules: MergeRules) -> Places:
     """Place all frames, also those not taken and those withdrawn: what is left out moves no frame to another split."""
     order = by_name(heard) if rules.symmetric and not rules.ordered else sorted(heard, key=lambda entry: entry.arrival)
-    seen = [(entry.batch.name, entry.batch.tables) for entry in order]
-    return place_batches(seen, SplitRules(rules.holdout, rules.splits, rules.fixed_splits))
+    new, placed = (
+        [(entry.batch.name, entry.batch.tables) for entry in order if entry.batch.placed == stands]
+        for stands in (False, True)
+    )
+    return place_batches(new, SplitRules(rules.holdout, rules.splits, rules.fixed_splits), placed)
 
 
 def _unite(heard: Sequence[Heard], chosen: Chosen, rules: MergeRules) -> _United:

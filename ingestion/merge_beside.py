@@ -85,7 +85,10 @@ def _frame(table: pa.Table) -> pl.DataFrame:
 
 def _once(parts: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
     """Return the rows of all parts, each once, in the order in which they came."""
-    everything = pa.concat_tables([part.select(schema.names).cast(schema) for part in parts])
+    filled = [part.select(schema.names).cast(schema) for part in parts if part.num_rows]
+    if len(filled) <= 1:  # what one brings is there once
+        return filled[0] if filled else schema.empty_table()
+    everything = pa.concat_tables(filled)
     return _frame(everything).unique(maintain_order=True).to_arrow().cast(schema)
 
 
@@ -94,8 +97,8 @@ def _with_where(conflicts: pa.Table, sources: Sequence[pa.Table]) -> pa.Table:
     if not conflicts.num_rows:
         return conflicts
     named = pl.concat(_frame(table.select(["frame_id", "batch", "path"])) for table in sources)
-    asked = _frame(conflicts).drop("where").with_row_index("row")
+    asked = _frame(conflicts).drop("where")
     named = named.join(asked.select("frame_id").unique(), on="frame_id", how="semi").sort("frame_id", "batch", "path")
     where = named.unique("frame_id", keep="first").select("frame_id", where=pl.format("{}/{}", "batch", "path"))
-    found = asked.join(where, on="frame_id", how="left").sort("row")
+    found = asked.join(where, on="frame_id", how="left", maintain_order="left")
     return found.select(columns.CONFLICTS.names).to_arrow().cast(columns.CONFLICTS)

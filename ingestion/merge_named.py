@@ -155,7 +155,7 @@ def _section(part: Snapshot) -> Mapping[str, Json]:
 
 def _merge(request: MergeRequest, rules: MergeRules, made_from: Mapping[str, Any]) -> KeptResult:
     arrival = _arrival(request, rules).items()
-    named = [NamedSnapshot(name, part.tables(), part.beside()) for name, part in arrival]
+    named = [NamedSnapshot(name, part.tables(), part.beside(), placed=not _is_import(part)) for name, part in arrival]
     merged = merge_snapshots(named, rules)
     made_by: dict[str, Json] = {
         "step": STEP,

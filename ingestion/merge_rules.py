@@ -17,11 +17,15 @@ SYMMETRIC = ("union", "consensus", "review")
 
 @dataclass(frozen=True, slots=True)
 class NamedSnapshot:
-    """An imported batch: its name in the flow, what it holds, and what lies beside."""
+    """A batch: its name in the flow, what it holds, and what lies beside.
+
+    `placed`: it is no import, so its splits and drive groups are decided, and they stand.
+    """
 
     name: str
     tables: SnapshotTables
     beside: Beside = field(default_factory=Beside)
+    placed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

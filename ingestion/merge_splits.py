@@ -11,6 +11,7 @@ from driveflow.formats.source_split import spell_split
 from driveflow.tables import SPLITS
 from ingestion.balance import Unit, balance
 from ingestion.split_board import Placement, Sighting, SplitBoard, SplitConflict, SplitRules, find_root, is_tie
+from ingestion.stand import Standing, stand
 
 Contents: TypeAlias = Mapping[str, Mapping[str, int]]  # frame -> class -> boxes
 _SHOWN = 5
@@ -20,6 +21,7 @@ def place_frames(
     batches: Sequence[tuple[str, Sequence[Sighting]]],
     rules: SplitRules,
     contents: Contents | None = None,
+    placed: Sequence[tuple[str, Standing]] = (),
 ) -> Placement:
     """Place the frames of `batches` (name, sightings) in the order of their arrival.
 
@@ -28,24 +30,30 @@ def place_frames(
     of those trains), or so that the splits are balanced in what `contents` says the frames hold. A later batch's frames
     join the group they belong to. Where they would link groups of different splits, or are stated to be in another
     split than their group, they are left out; the old frames stay. One thing beats that: frames stated to be hold-out
-    make their group hold-out, and the frames that were in it before are left out. What was left out stays so.
+    make their group hold-out, and the frames that were in it before are left out. What was left out stays so. What is
+    `placed` (with the name of its batch) stands before anything arrives.
 
     Raises:
         InvalidInputError: the hold-out names a drive or a source split that no batch has.
     """
-    drives = {sighting.drive for _, sightings in batches for sighting in sightings}
-    splits = {sighting.source_split for _, sightings in batches for sighting in sightings}
+    everything = [*(sightings for _, sightings in batches), *(one.sightings for _, one in placed)]
+    drives = {sighting.drive for sightings in everything for sighting in sightings}
+    splits = {sighting.source_split for sightings in everything for sighting in sightings}
     check_names(drives, splits, rules.holdout)
-    return place_sightings(batches, rules, contents)
+    return place_sightings(batches, rules, contents, placed)
 
 
 def place_sightings(
-    batches: Sequence[tuple[str, Sequence[Sighting]]], rules: SplitRules, contents: Contents | None = None
+    batches: Sequence[tuple[str, Sequence[Sighting]]],
+    rules: SplitRules,
+    contents: Contents | None = None,
+    placed: Sequence[tuple[str, Standing]] = (),
 ) -> Placement:
     """Place frames as `place_frames` does, where drives and source splits that nobody has were refused before."""
     board = SplitBoard(rules)
     known: set[tuple[str, Sighting]] = set()
-    for number, (name, sightings) in enumerate(batches):
+    late = [(name, stand(board, standing)) for name, standing in placed]
+    for number, (name, sightings) in enumerate([*late, *batches]):
         arrival = _Arrival(board, number, name)
         for sighting in sightings:
             if (name, sighting) not in known:  # a source that is known brings nothing new
@@ -93,7 +101,7 @@ class _Arrival:
                 links[find_root(links, node)] = find_root(links, nodes[0])
             if nodes:
                 first[frame_id] = nodes[0]
-            else:
+            elif frame_id not in self.board.frames:
                 self.board.drop(frame_id, f"{self._seen(frame_id)} links groups of different splits")
         components: dict[str, _Component] = {}
         for node in links:

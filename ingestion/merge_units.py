@@ -9,14 +9,19 @@ from ingestion.merge_places import Places, place_tables
 from ingestion.merge_splits import place_frames
 from ingestion.split_board import SplitRules
 from ingestion.split_units import contents, sightings
+from ingestion.stand import standing
 
 
-def place_batches(batches: Sequence[tuple[str, SnapshotTables]], rules: SplitRules) -> Places:
-    """Place the frames of `batches` (name, tables) in the order of their arrival."""
-    if rules.splits.by == "drive_group" and not rules.splits.balance:
+def place_batches(
+    batches: Sequence[tuple[str, SnapshotTables]], rules: SplitRules, placed: Sequence[tuple[str, SnapshotTables]] = ()
+) -> Places:
+    """Place the frames of `batches` (name, tables) in the order of their arrival; what is `placed` keeps its place."""
+    if rules.splits.by == "drive_group" and not rules.splits.balance and not placed:
         return place_tables([(name, pl.DataFrame(pl.from_arrow(tables.sources))) for name, tables in batches], rules)
     seen = [(name, sightings(tables, rules.splits)) for name, tables in batches]
-    placement = place_frames(seen, rules, _all_contents([tables for _, tables in batches]))
+    held = _all_contents([tables for _, tables in (*placed, *batches)]) if rules.splits.balance else {}
+    stood = [(name, standing(tables, sightings(tables, rules.splits))) for name, tables in placed]
+    placement = place_frames(seen, rules, held, stood)
     ids = list(placement.splits)
     splits, groups = [placement.splits[key] for key in ids], [placement.groups[key] for key in ids]
     leaks = sorted(placement.leaks.items())

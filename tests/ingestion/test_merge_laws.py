@@ -123,6 +123,32 @@ def test_what_is_merged_and_merged_again_with_itself_stays_as_it_is(found, secti
     assert _without_groups(merge_snapshots([again, again], how)) == _without_groups(once)
 
 
+@given(sequences(min_size=2), rules(), sections())
+@settings(deadline=None, max_examples=8)
+def test_a_merged_snapshot_merged_again_keeps_its_splits_and_drive_groups_whatever_the_rules(found, how, section):
+    once = NamedSnapshot("merged", merge_snapshots(found, how).tables, placed=True)
+    drawn = {"holdout": HoldoutSection(fraction=0.5, seed=9), "splits": SplitSection(val_fraction=0.5, seed=9)}
+
+    again = merge_snapshots([once, once], MergeRules(merge=section, **drawn))
+
+    assert again.tables == once.tables
+
+
+@given(sequences(min_size=3), rules(), st.sampled_from(["drive_group", "day"]))
+@settings(deadline=None, max_examples=8)
+def test_a_batch_that_is_merged_onto_a_merged_snapshot_moves_none_of_its_frames(found, how, by):
+    first = merge_snapshots(found[:-2], how).tables
+    second = merge_snapshots(found[-2:-1], how).tables
+    parts = [NamedSnapshot("z", first, placed=True), found[-1], NamedSnapshot("y", second, placed=True)]
+
+    merged = merge_snapshots(parts, MergeRules(splits=SplitSection(val_fraction=0.5, seed=9, by=by), ordered=False))
+
+    splits = dict(zip(*(merged.tables.frames[name].to_pylist() for name in ("frame_id", "split")), strict=True))
+    stood = second  # of two, the one first by name
+    for frame_id, split in zip(*(stood.frames[name].to_pylist() for name in ("frame_id", "split")), strict=True):
+        assert splits[frame_id] == split
+
+
 @given(sequences(min_size=2), sections(SYMMETRIC), st.randoms(use_true_random=False), st.booleans())
 @settings(deadline=None, max_examples=8)
 def test_under_symmetric_rules_without_an_order_of_arrival_every_order_gives_the_same_bytes(
