@@ -400,6 +400,26 @@ def test_rules_with_a_mistake_are_refused_by_their_line(two, refused, here, text
     assert (code, said in words) == (2, True), words
 
 
+def test_classes_that_differ_in_nothing_but_case_fail_a_merge(here, data, refused):
+    for name, spelled in (("one", "Car"), ("two", "car")):
+        write(here / name, {"l.json": coco([(1, "a.jpg")], [(1, 1, 1, BOX)], ((1, spelled),)), "a.jpg": picture(1)})
+        data("import", name, "--as", name)
+
+    code, said = refused("merge", "one", "two", "--as", "both")
+
+    assert (code, "nothing but case" in said) == (1, True)
+    assert [row["tag"] for row in data("list")["tags"]] == ["one", "two"]
+
+
+def test_an_import_that_fails_moves_no_tag(may, data, refused):
+    first = data("import", may, "--as", "may")
+    for path in may.glob("*.jpg"):
+        path.unlink()
+
+    assert refused("import", may, "--as", "may")[0] == 1
+    assert data("list", "may")["moves"][-1]["snapshot"] == first["snapshot"]
+
+
 def test_a_batch_imported_as_holdout_stays_holdout_in_a_merge(two, data):
     data("import", "june", "--as", "june", "--split", "holdout", "--drive", "june-drive")
 
