@@ -105,12 +105,13 @@ class AnnotationBoxes:
             return found
         corners = view.of(cuboids.corners)
         projected = project_cuboids(corners, view.camera)
+        ranges_m = np.linalg.norm(corners.mean(axis=1), axis=1)
         for number in np.flatnonzero(~np.isnan(projected.corners[:, 0])).tolist():
             box = cuboids.annotations[number]
             self.seen.add(token(box.token))
             attributes = self._solid_attributes(box)
             attributes["truncated"] = bool(projected.cut[number])
-            attributes["range_m"] = round(float(np.linalg.norm(corners[number].mean(axis=0))), 1)
+            attributes["range_m"] = round(float(ranges_m[number]), 1)
             self._add(found, token(box.token), self._category(box), projected.corners[number].tolist(), attributes)
         return found
 
