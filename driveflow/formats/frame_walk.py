@@ -1,10 +1,10 @@
 """Walk through the frames of a table with their boxes, a few at a time: memory does not grow with the boxes."""
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -124,12 +124,17 @@ class FrameWalk:
         self._frames = frames.append_column("rank", ranks).sort_by([("rank", "ascending"), ("frame_id", "ascending")])
         ids = pa.chunked_array([self._frames["frame_id"].combine_chunks()])
         self._boxes = _Rows(boxes, ids, ("box_id",), _BOX)
+        self._scored = boxes["score"].null_count < boxes.num_rows
         self._sources = _Rows(sources, ids, ("batch", "path"), _PLACE)
 
     def splits(self) -> list[str]:
         """Return the splits that have frames, in order."""
         present = set(self._frames["split"].unique().to_pylist())
         return [split for split in columns.SPLITS if split in present]
+
+    def has_predictions(self, split: str) -> bool:
+        """Tell whether any frame of `split` has a box with a score."""
+        return self._scored and any(frame.predictions for frame in self.frames(split))
 
     def frames(self, split: str = "", *, with_boxes: bool = True) -> Iterator[Frame]:
         """Yield the frames of `split`, or of all splits, by split and id."""
@@ -194,5 +199,5 @@ def _frame(row: int, values: tuple[Any, ...], sources: list[tuple[Any, ...]], bo
 def _parsed(text: str) -> Mapping[str, Json]:
     if text == "{}":
         return _NO_ATTRIBUTES
-    found: dict[str, Json] = json.loads(text)
+    found: dict[str, Json] = msgspec.json.decode(text)
     return found

@@ -1,10 +1,11 @@
 """Write text files that are there whole or not at all, a piece at a time."""
 
-import json
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
+
+import msgspec
 
 from driveflow.canonical import Json
 
@@ -27,7 +28,7 @@ def write_text(path: Path, text: str) -> None:
 
 def json_text(value: Json) -> str:
     """Return `value` as JSON on one line, with every letter as itself."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    return msgspec.json.encode(value).decode()
 
 
 def json_list(items: Iterable[Json]) -> Iterator[str]:

@@ -32,7 +32,7 @@ def write_coco(export: Export, folder: Path) -> Written:
     for split in walk.splits():
         home = folder / "annotations"
         documents.write(home / f"instances_{SPLIT_FOLDERS[split]}.json", split, scored=False)
-        if any(frame.predictions for frame in walk.frames(split)):
+        if walk.has_predictions(split):
             documents.write(home / f"predictions_{SPLIT_FOLDERS[split]}.json", split, scored=True)
     return Written(export.frames.num_rows, next(documents.annotation_ids) - 1, left_out(export, COCO))
 

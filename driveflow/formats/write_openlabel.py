@@ -35,7 +35,8 @@ def _type(class_name: str) -> str:
 
 
 OPENLABEL: Final = Carries(
-    title="OpenLABEL", ignore="yes", flags=_FLAGS, scores=True, attributes=dict.fromkeys(_RESERVED, nothing), other_attributes=_value,
+    title="OpenLABEL", ignore="yes", flags=_FLAGS, scores=True,
+    attributes=dict.fromkeys(_RESERVED, nothing), other_attributes=_value,
     keys=text, frame_attributes=_of_frame, spelled=_type,
 )  # fmt: skip
 
@@ -53,7 +54,7 @@ def write_openlabel(export: Export, folder: Path) -> Written:
     written = 0
     for split in walk.splits():
         scenes = {"openlabel": _Scene(walk, split, names, scored=False)}
-        if any(frame.predictions for frame in walk.frames(split)):
+        if walk.has_predictions(split):
             scenes["predictions"] = _Scene(walk, split, names, scored=True)
         for kind, scene in scenes.items():
             with whole_file(folder / f"{kind}_{SPLIT_FOLDERS[split]}.json") as stream:

@@ -38,7 +38,7 @@ def write_scalabel(export: Export, folder: Path) -> Written:
     for split in walk.splits():
         home = folder / "labels"
         _write(home / f"det_{SPLIT_FOLDERS[split]}.json", _frames(walk, split, names), names)
-        if any(frame.predictions for frame in walk.frames(split)):
+        if walk.has_predictions(split):
             _write(home / f"predictions_{SPLIT_FOLDERS[split]}.json", _predictions(walk, split, names), names)
     return Written(export.frames.num_rows, export.boxes.num_rows, left_out(export, SCALABEL))
 
