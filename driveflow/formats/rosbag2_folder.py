@@ -1,6 +1,7 @@
 """Know which files are parts of one rosbag2 recording, by the metadata.yaml beside them."""
 
 import posixpath
+import re
 from typing import Any, Final
 
 import yaml
@@ -10,7 +11,8 @@ from driveflow.formats.path_index import folder_of, under
 
 _NAME: Final = "metadata.yaml"
 _ROOT: Final = "rosbag2_bagfile_information"
-_MAX_BYTES: Final = 4 << 20
+_MAX_BYTES: Final = 1 << 20
+_NESTED: Final = re.compile(rb"(?:[\[{]\s*){9}|(?:[-?]\s+){9}")  # no recorder writes so, and no parser takes it well
 
 
 class BagFolders:
@@ -50,7 +52,7 @@ class BagFolders:
 
 def _parts(data: bytes) -> list[str] | None:
     """Return the files that a metadata.yaml lists; None where it is of something else."""
-    if len(data) > _MAX_BYTES or _ROOT.encode() not in data:
+    if len(data) > _MAX_BYTES or _ROOT.encode() not in data or _NESTED.search(data):
         return None
     try:
         document: Any = yaml.safe_load(data)

@@ -155,7 +155,7 @@ def test_parts_listed_beside_a_bag_are_one_drive_also_under_the_old_paths():
     assert labels.problems == ()
 
 
-@pytest.mark.parametrize("content", ["", "[", "rosbag2_bagfile_information: 3", "&a [*a]", "{" * 5000])
+@pytest.mark.parametrize("content", ["", "[", "rosbag2_bagfile_information: 3", "&a [*a]", "{" * 5000, "- " * 5000])
 def test_metadata_that_makes_no_sense_is_left_alone(content):
     labels = read(RecordingText(frames=frames(0)), **{"a/metadata.yaml": content + "# rosbag2_bagfile_information"})
 
