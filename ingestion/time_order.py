@@ -9,15 +9,18 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Final
+from typing import Final, TypeAlias
 
 from driveflow.formats.label_set import LabelProblem
 
 _NUMBERED: Final = re.compile(r"(.*?)(\d+)(\.[^.]*)?", re.DOTALL)
+_PIECES: Final = re.compile(r"(\D*)(\d*)")
+_UNNUMBERED, _LOG = "\0", "\1"  # no name has these
 _DIGITS: Final = 40  # of a number that is looked at
 _BACK_NS: Final = 10**9  # frames that are less out of order are jitter, not a clock that was set
 _MIN_RUN: Final = 3  # frames in order before a step back means anything: names of two say little of their order
 _MOST_ODD: Final = 0.1  # of the steps so far, go back or to another clock: beyond, names are in no order of time
+_Order: TypeAlias = tuple[tuple[tuple[str, int], ...], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,16 +123,16 @@ class _Drive:
 
     def _timed(self) -> list[_Timed]:
         """Return the pictures with a time, with the runs that their numbers tell."""
-        groups: dict[tuple[str, str], list[tuple[int, Shot]]] = defaultdict(list)
+        groups: dict[tuple[str, str], list[tuple[_Order, Shot]]] = defaultdict(list)
         for shot in self.members:
             if shot.captured_ns is not None:
-                stem, number = shot.recorded or _numbered(shot.place)
-                groups[shot.camera, stem].append((number, shot))
+                stem, order = _place_in_order(shot)
+                groups[shot.camera, stem].append((order, shot))
         found: list[_Timed] = []
-        for numbered in groups.values():
+        for (_, stem), numbered in groups.items():
             ordered = sorted(numbered, key=lambda item: (item[0], item[1].place))
             times = [(shot.captured_ns or 0, shot.clock) for _, shot in ordered]
-            runs = _runs(times) if ordered[0][0] >= 0 else [0] * len(times)
+            runs = _runs(times) if stem != _UNNUMBERED else [0] * len(times)
             found += [
                 _Timed(time, shot.place, clock, run)
                 for (time, clock), run, (_, shot) in zip(times, runs, ordered, strict=True)
@@ -139,7 +142,7 @@ class _Drive:
     def _keep_untimed_together(self) -> None:
         """Leave pictures without a time in the part of the one before them by name."""
         part, camera = self.name, ""
-        for shot in sorted(self.members, key=lambda shot: (shot.camera, *_numbered(shot.place), shot.place)):
+        for shot in sorted(self.members, key=lambda shot: (shot.camera, *_place_in_order(shot), shot.place)):
             if shot.captured_ns is None:
                 self.found.drives[shot.place] = part if shot.camera == camera else self.name
             part, camera = self.found.drives[shot.place], shot.camera
@@ -158,7 +161,15 @@ def _runs(times: Sequence[tuple[int, str]]) -> list[int]:
     return runs
 
 
-def _numbered(place: str) -> tuple[str, int]:
-    """Return the name without the number at its end, and the number; -1 where there is none."""
-    match = _NUMBERED.fullmatch(place)
-    return (match[1], int(match[2][-_DIGITS:])) if match else (place.rpartition("/")[0], -1)
+def _place_in_order(shot: Shot) -> tuple[str, _Order]:
+    """Return what a picture is numbered among, and its place there: parts of a log follow each other by their names."""
+    if shot.recorded is not None:
+        recording, number = shot.recorded
+        return _LOG, (_natural(recording), number)
+    match = _NUMBERED.fullmatch(shot.place)
+    return (match[1], ((), int(match[2][-_DIGITS:]))) if match else (_UNNUMBERED, ((), 0))
+
+
+def _natural(text: str) -> tuple[tuple[str, int], ...]:
+    """Return `text` so that numbers in it sort as numbers."""
+    return tuple((words, int(digits[-_DIGITS:] or 0)) for words, digits in _PIECES.findall(text))

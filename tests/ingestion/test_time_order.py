@@ -95,6 +95,17 @@ def test_the_order_of_a_recording_counts_where_it_is_known():
     assert _parts(shots, 0) == ["d", "d", "d", "d~2", "d~2"]
 
 
+def test_parts_of_a_log_follow_each_other_by_their_numbers():
+    logs = [("log_2", 1000), ("log_10", 1003), ("log_11", 5)]
+    shots = [
+        Shot(f"{name}/{at + more}.jpg", "d", "c", (at + more) * S, "utc", recorded=(name, more))
+        for name, at in logs
+        for more in range(3)
+    ]
+
+    assert _parts(shots) == ["d"] * 6 + ["d~2"] * 3
+
+
 def test_times_of_several_clocks_are_not_compared_and_that_is_said():
     shots = [Shot("a.jpg", "d", "c", 5, "utc"), Shot("b.jpg", "d", "c", 10**18, "gps")]
     found = follow_times(shots, 60)
