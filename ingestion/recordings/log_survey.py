@@ -56,6 +56,7 @@ class LogSurvey:
     _speeds: list[RecordedSpeed] = field(default_factory=list)
     _problems: list[RecordedProblem] = field(default_factory=list)
     _bad: Counter[tuple[str, str]] = field(default_factory=Counter)  # topic and why: messages
+    _drawn: Counter[str] = field(default_factory=Counter)  # messages that draw no box, by topic
     _unread: Counter[Topic] = field(default_factory=Counter)
 
     @property
@@ -131,7 +132,11 @@ class LogSurvey:
         decoded = self.topics.decode(message)
         stamp_ns = head_of(decoded).stamp_ns or message.log_ns
         if kind == "boxes":
-            self._labels.append(self._whole(labels_of(decoded, message)))
+            labels = labels_of(decoded, message)
+            if labels is None:
+                self._drawn[message.topic.name] += 1
+            else:
+                self._labels.append(self._whole(labels))
         elif kind == "place" and (place := place_of(decoded, stamp_ns)):
             self._places.append(place)
         elif kind == "speed" and (speed := speed_of(decoded, stamp_ns)):
@@ -170,13 +175,18 @@ class LogSurvey:
         return "recording_unknown_type", "the type is not known"
 
     def _notes(self) -> tuple[str, ...]:
+        drawn = [
+            f"{count} messages on {topic} draw, but no upright rectangle; they are not read."
+            for topic, count in self._drawn.items()
+        ]
         known = [topic for topic in self._unread if not self._why_unread(topic)[0]]
         if not known:
-            return ()
+            return tuple(drawn)
         shown = [f"{topic.name} ({topic.type_name}, {self._unread[topic]})" for topic in known[:_SHOWN]]
         more = f" and {len(known) - _SHOWN} more" if len(known) > _SHOWN else ""
         total = sum(self._unread[topic] for topic in known)
-        return (f"{total} messages on {len(known)} topics hold no pictures or boxes: {', '.join(shown)}{more}.",)
+        what = f"{total} messages on {len(known)} topics hold no pictures or boxes"
+        return (*drawn, f"{what}: {', '.join(shown)}{more}.")
 
 
 def _cameras(found: list[_Found]) -> dict[str, str]:

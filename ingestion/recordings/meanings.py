@@ -61,13 +61,15 @@ def bytes_of(decoded: Any) -> bytes:  # noqa: ANN401
     return data if isinstance(data, bytes) else data.tobytes()
 
 
-def labels_of(decoded: Any, message: Message) -> RecordedLabels:  # noqa: ANN401
-    """Return the boxes of a message."""
+def labels_of(decoded: Any, message: Message) -> RecordedLabels | None:  # noqa: ANN401
+    """Return the boxes of a message; None where it draws, but no upright rectangle: then it says nothing of boxes."""
     if hasattr(decoded, "detections"):
         head = head_of(decoded)
         boxes = [_detection(item) for item in decoded.detections]
     else:
         outlines = [points for points in decoded.points if _is_box(points)]
+        if not outlines:
+            return None
         head = _first_head(decoded)
         boxes = [_outline(points, decoded) for points in outlines]
     return RecordedLabels(message.topic.name, head.sensor, head.stamp_ns, message.log_ns, tuple(boxes))

@@ -1,3 +1,5 @@
+from rosbags.typesys import get_types_from_msg
+
 from tests.ingestion.batches import adds_up, bring_in, picture, quarantined, rows, write
 from tests.ingestion.recorded import START_NS, STEP_NS, Ros2, mcap
 from tests.ingestion.recorded_batches import one, pictures
@@ -74,3 +76,55 @@ def test_a_recording_packed_as_a_whole_is_refused_by_name(tmp_path):
     batch = bring_in(write(tmp_path / "batch", files), taxonomy=None)
 
     assert quarantined(batch) == {"a.db3.zstd": "unsupported"}
+
+
+ANNOTATIONS = """builtin_interfaces/Time[] circles
+foxglove_msgs/PointsAnnotation[] points
+foxglove_msgs/TextAnnotation[] texts
+================================================================================
+MSG: foxglove_msgs/PointsAnnotation
+builtin_interfaces/Time timestamp
+uint8 type
+foxglove_msgs/Point2[] points
+================================================================================
+MSG: foxglove_msgs/TextAnnotation
+builtin_interfaces/Time timestamp
+foxglove_msgs/Point2 position
+string text
+================================================================================
+MSG: foxglove_msgs/Point2
+float64 x
+float64 y
+"""
+
+
+def test_upright_rectangles_of_foxglove_are_boxes_called_by_the_text_beside_them(tmp_path):
+    ros = Ros2()
+    kind = "foxglove_msgs/msg/ImageAnnotations"
+    defined = get_types_from_msg(ANNOTATIONS, kind)
+    ros.store.register({name: what for name, what in defined.items() if name not in ros.store.fielddefs})
+
+    def point(x, y):
+        return ros.make("foxglove_msgs/msg/Point2", float(x), float(y))
+
+    def drawn(*corners):
+        stamp = ros.header(START_NS, "").stamp
+        return ros.make("foxglove_msgs/msg/PointsAnnotation", stamp, 2, [point(*corner) for corner in corners])
+
+    stamp = ros.header(START_NS, "").stamp
+    texts = [
+        ros.make("foxglove_msgs/msg/TextAnnotation", stamp, point(41, 8), "bus"),
+        ros.make("foxglove_msgs/msg/TextAnnotation", stamp, point(1, 2), "car"),
+    ]
+    car, bus = drawn((1, 2), (20, 2), (20, 30), (1, 30)), drawn((40, 10), (60, 10), (60, 40), (40, 40))
+    entries, _ = pictures(2, ros)
+    entries.append(("/drawn", START_NS, (kind, ros.make(kind, [], [car, bus, drawn((1, 1), (9, 3), (4, 8))], texts))))
+    entries.append(("/drawn", START_NS + STEP_NS, (kind, ros.make(kind, [stamp], [], []))))
+    batch = one(tmp_path, mcap(entries, ros))
+
+    assert rows(batch.tables.boxes, "class_name", "x1", "y1", "x2", "y2") == [
+        ("bus", 40, 10, 60, 40),
+        ("car", 1, 2, 20, 30),
+    ]
+    assert batch.counts["frames_labeled"] == 1  # a message of circles does not say that there are no boxes
+    assert any("1 messages on /drawn draw, but no upright rectangle" in note for note in batch.notes)
