@@ -61,9 +61,10 @@ def merge_snapshots(batches: Sequence[NamedSnapshot], rules: MergeRules) -> Merg
     classes = unite_classes(batches)
     allowed, withdrawn = _leave_out(batches, rules.withdrawn)
     heard = line_up(allowed, rules)
-    parts = [_part(entry.batch) for entry in heard]
     places = _place(line_up(batches, rules), rules).without(rules.withdrawn)
-    chosen = Chooser(rules.merge, [batch.name for batch in batches]).choose(parts, places.table)
+    chosen = Chooser(rules.merge, [batch.name for batch in batches]).choose(
+        (_part(entry.batch) for entry in heard), places.table
+    )
     united = _unite(heard, chosen, rules)
     tables = _tables(united, places, classes)
     conflicts = [united.frames.conflicts, united.sources.conflicts, united.boxes.conflicts]
@@ -117,8 +118,9 @@ def _unite(heard: Sequence[Heard], chosen: Chosen, rules: MergeRules) -> _United
         )
         for name in columns.KEYS
     }
+    chosen.parts.clear()  # what is stacked is not needed twice
     looked = stacked["frames"].select("frame_id", "annotated_classes", "turn", "by")
-    boxes = unite_boxes(Claims(stacked["boxes"], looked), box_rules(heard, rules))
+    boxes = unite_boxes(Claims(stacked.pop("boxes"), looked), box_rules(heard, rules))
     frames = unite_frames(stacked["frames"], _voice(rules, order))
     reviewed = United(_without_disputed(frames.table, boxes.disputed), frames.conflicts)
     return _United(reviewed, unite_sources(stacked["sources"]), boxes, repeated)
@@ -188,8 +190,8 @@ def _counts(
         **{f"{name}_in": count for name, count in coming.items()},
         **kept,
         **{f"{name}_leaked": once[name].height - kept[name] for name in columns.KEYS},
-        "frames_shared": sum(part.frames.height for part in chosen.parts) - once["frames"].height,
-        "sources_repeated": sum(part.sources.height for part in chosen.parts) - once["sources"].height,
+        "frames_shared": chosen.taken["frames"] - once["frames"].height,
+        "sources_repeated": chosen.taken["sources"] - once["sources"].height,
         **{f"boxes_{why}": count + (united.repeated_boxes if why == "united" else 0) for why, count in boxes.items()},
         **chosen.counts,
         "frames_labeled": frames.filter(pl.col("annotated_classes").list.len() > 0).height,

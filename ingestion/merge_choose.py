@@ -26,9 +26,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """What is taken, and what is not: `left_out` has frame_id, batch and reason, one row a frame of a batch."""
+    """What is taken, how many rows of it, and what is not.
 
-    parts: tuple[Part, ...]
+    `left_out` has frame_id, batch and reason, one row a frame of a batch; `counts` say why how much is not taken.
+    """
+
+    parts: list[Part]
+    taken: dict[str, int]
     left_out: pl.DataFrame
     counts: dict[str, int]
 
@@ -95,7 +99,8 @@ class Chooser:
             chosen.append(Part(part.name, taken.frames, taken.sources, boxes))
         gone = pl.concat(left_out)
         counts |= {f"frames_{reason}": int((gone["reason"] == reason).sum()) for reason in REASONS}
-        return Chosen(tuple(chosen), gone, counts)
+        rows = {name: sum(getattr(part, name).height for part in chosen) for name in ("frames", "sources", "boxes")}
+        return Chosen(chosen, rows, gone, counts)
 
     def _reasons(self, part: Part, places: pl.DataFrame) -> pl.DataFrame:
         """Return frame_id and reason of every frame of a batch; no reason: it is taken."""
