@@ -7,7 +7,6 @@ import pytest
 from driveflow.formats.losses import losses
 from driveflow.formats.writers import WRITERS
 from tests.driveflow.formats.exports import (
-    CLASSES,
     SPLIT_NAMES,
     box,
     boxes_of,
@@ -15,6 +14,7 @@ from tests.driveflow.formats.exports import (
     export_of,
     frame,
     ignored,
+    imported,
     looked_for,
     on_disk,
     without,
@@ -26,7 +26,7 @@ def world():
     train = frame(0, attributes={"weather": "rain"})
     empty = frame(1)
     unlabeled = frame(2, annotated=())
-    val, val_empty = frame(3, "val"), frame(4, "val", attributes={"weather": "clear, and \"dry\"", "road": "städtisch"})
+    val, val_empty = frame(3, "val"), frame(4, "val", attributes={"weather": 'clear, and "dry"', "road": "städtisch"})
     holdout = frame(5, "holdout")
     boxes = [
         box(train, "a", attributes={"track_id": "7", "truncated": 0.25, "occluded": True, "colour": "dark blue"}),
@@ -91,3 +91,10 @@ def test_equal_snapshots_make_equal_exports(name, tmp_path):
     one, two = on_disk(tmp_path / "one"), on_disk(tmp_path / "two")
     one.pop("metadata.csv"), two.pop("metadata.csv")
     assert one == two
+
+
+@pytest.mark.parametrize("name", sorted(WRITERS))
+def test_an_export_is_known_by_its_content(name, tmp_path):
+    WRITERS[name].write(world(), tmp_path / "out")
+
+    assert imported(tmp_path / "out").label_format == name
