@@ -9,7 +9,7 @@ from PIL import Image
 
 from driveflow.images.decode import decode_rgb
 from driveflow.images.pixels import PixelReader
-from tests.ingestion.batches import adds_up, bring_in, coco, picture, quarantined, rows, write
+from tests.ingestion.batches import adds_up, bring_in, coco, merge, picture, quarantined, rows, write
 from tests.ingestion.recorded import gray_levels, video
 from tests.shared_data import shared_data
 
@@ -194,6 +194,15 @@ def test_a_video_in_a_batch_of_other_labels_comes_with_its_times(folder):
     assert batch.counts["frames"] == 4
     assert sorted(batch.tables.sources["captured_ns"].to_pylist(), key=str) == [0, 40_000_000, 80_000_000, None]
     adds_up(batch)
+
+
+def test_frames_of_videos_can_still_be_read_after_a_merge(folder, tmp_path):
+    video(folder / "a.mp4", gray_levels(3))
+    other = write(tmp_path / "other", {"1.jpg": picture(1)})
+    merged = merge(("a", bring_in(folder)), ("b", bring_in(other)))
+
+    pixels = PixelReader(merged.beside.locations)
+    assert len([pixels.read(frame) for frame in merged.tables.frames["frame_id"].to_pylist()]) == 4
 
 
 def test_without_the_extra_a_video_is_refused_with_what_would_read_it(folder, monkeypatch):
