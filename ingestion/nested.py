@@ -23,6 +23,7 @@ class ArchiveOfContainers:
     archive: Archive
     is_container: Callable[[str], bool]
     opens: Callable[[bytes], Container | None]
+    max_bytes: int = 256 << 20  # of a member that is a container: unpacking holds it twice for a moment
     _texts: dict[int, bytes] = field(default_factory=dict, repr=False)
 
     def members(self) -> Sequence[Member]:
@@ -32,8 +33,9 @@ class ArchiveOfContainers:
             BrokenDataError: as the archive does.
         """
         members = self.archive.members()
-        holders = {member.number: member for member in members if not member.refused and self.is_container(member.name)}
-        held: dict[int, list[Member]] = {}
+        found = [member for member in members if not member.refused and self.is_container(member.name)]
+        holders = {member.number: member for member in found if member.byte_count <= self.max_bytes}
+        held = {member.number: [self._refused(member)] for member in found if member.number not in holders}
         for number, data in self.archive.read(holders) if holders else ():
             held[number] = self._members_of(holders[number], data)
         return [inner for member in members for inner in held.get(member.number, [member])]
@@ -51,6 +53,10 @@ class ArchiveOfContainers:
                 yield from self._read_inside(holder, data, wanted[holder])
         for number in sorted(texts):
             yield number, self._texts[number]
+
+    def _refused(self, holder: Member) -> Member:
+        detail = f"{holder.byte_count:,} bytes; in an archive at most {self.max_bytes:,} are read: unpack it"
+        return replace(holder, refused="too_large", detail=detail)
 
     def _members_of(self, holder: Member, data: bytes | BrokenDataError) -> list[Member]:
         """Return what `holder` holds, itself where it is no container after all, or itself refused."""

@@ -9,6 +9,8 @@ import pytest
 from driveflow.errors import BrokenDataError
 from driveflow.images.pixels import PixelReader
 from driveflow.storage.objects import ObjectInfo
+from ingestion.archives import Archive, ArchiveLimits
+from ingestion.nested import ArchiveOfContainers
 from ingestion.object_stream import open_ranges
 from ingestion.open_container import ContainerRules, open_file
 from tests.ingestion.batches import adds_up, bring_in, picture, quarantined, rows, write
@@ -190,6 +192,17 @@ def test_a_broken_recording_in_an_archive_costs_only_itself(tmp_path):
     }
     assert batch.counts["frames"] == 1
     adds_up(batch)
+
+
+def test_a_recording_too_large_to_be_held_in_memory_is_refused_inside_an_archive(tmp_path):
+    ros = Ros2()
+    data = zipped(
+        {"d.mcap": mcap([("/front", START_NS, ros.picture(picture(1), START_NS))], ros), "x.txt": b"x" * 9000}
+    )
+    archive = Archive(lambda: io.BytesIO(data), len(data), ArchiveLimits())
+    members = ArchiveOfContainers(archive, lambda name: name.endswith(".mcap"), lambda _: None, max_bytes=100).members()
+
+    assert [(member.name, member.refused) for member in members] == [("d.mcap", "too_large"), ("x.txt", "")]
 
 
 def test_what_lies_far_away_is_read_by_ranges_to_the_same_members(made):
