@@ -91,6 +91,8 @@ QUARANTINE = pa.schema(
         ("line", pa.int64()),  # line of a label file where that is what was wrong, else null
     ]
 )
+REMARKS = frozenset(["label_nearest_picture", "metadata_nearest_path", "time_jump"])
+"""Reasons of rows in quarantine that only tell what was found: nothing is lost by them."""
 CONFLICTS = pa.schema(
     [
         ("frame_id", pa.string()),

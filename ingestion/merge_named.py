@@ -85,7 +85,7 @@ def merge_report(made: NamedMerge) -> dict[str, Json]:
         "merged": list(made.merged),
         "counts": dict(made.counts),
         **contents(snapshot),
-        "conflicts": conflicts_of(snapshot),
+        **conflicts_of(snapshot),
     }
 
 

@@ -7,6 +7,7 @@ import pyarrow.compute as pc
 
 from driveflow.canonical import Json
 from driveflow.snapshots import Snapshot
+from driveflow.tables import REMARKS
 
 if TYPE_CHECKING:
     from ingestion.import_source import SourceImport  # it brings all readers, which a look at a quarantine needs not
@@ -32,7 +33,8 @@ def import_report(made: "SourceImport") -> dict[str, Json]:
         "archives": counts.get("archives", 0),
         "skipped": skipped,
         "quarantined": quarantine_of(snapshot),
-        "conflicts": conflicts_of(snapshot),
+        "remarks": remarks_of(snapshot),
+        **conflicts_of(snapshot),
         "counts": dict(counts),
         "notes": list(made.notes),
     }
@@ -57,13 +59,26 @@ def contents(snapshot: Snapshot) -> dict[str, Json]:
 def quarantine_of(snapshot: Snapshot, reason: str = "", most: int = MAX_ROWS) -> dict[str, Json]:
     """Return what was put aside, or of that what has one `reason`: how much for which reason, and the first rows."""
     held = snapshot.quarantine()
-    if reason:
-        held = held.filter(pc.equal(held["reason"], reason))
+    told = pc.is_in(held["reason"], value_set=pa.array(sorted(REMARKS)))
+    held = held.filter(pc.equal(held["reason"], reason) if reason else pc.invert(told))
+    return _counted(held, most)
+
+
+def remarks_of(snapshot: Snapshot, most: int = MAX_ROWS) -> dict[str, Json]:
+    """Return what was told of files by which nothing was lost, as `quarantine_of` does."""
+    held = snapshot.quarantine()
+    return _counted(held.filter(pc.is_in(held["reason"], value_set=pa.array(sorted(REMARKS)))), most)
+
+
+def _counted(held: pa.Table, most: int) -> dict[str, Json]:
     return {"total": held.num_rows, "reasons": tally(held["reason"]), "rows": held.slice(0, most).to_pylist()}
 
 
 def conflicts_of(snapshot: Snapshot, most: int = 5) -> dict[str, Json]:
-    """Return how many disagreements of each kind were decided, and examples: both sides, the rule, where to see it."""
+    """Return how many disagreements were decided, how many of each kind, and examples.
+
+    An example has both sides, the rule that decided, and where to see it.
+    """
     conflicts = snapshot.conflicts()
     kinds = tally(conflicts["kind"])
     examples: list[Json] = []
@@ -71,7 +86,7 @@ def conflicts_of(snapshot: Snapshot, most: int = 5) -> dict[str, Json]:
         for row in conflicts.filter(pc.equal(conflicts["kind"], kind)).slice(0, most).to_pylist():
             see = f"driveflow data explain {row['frame_id'][:16]} --snapshot {snapshot.snapshot_id[:16]}"
             examples.append({**row, "see": see})
-    return {"total": conflicts.num_rows, "kinds": kinds, "examples": examples}
+    return {"conflicts": conflicts.num_rows, "conflict_kinds": {**kinds}, "conflict_examples": examples}
 
 
 def tally(values: pa.ChunkedArray) -> dict[str, int]:

@@ -8,8 +8,6 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from driveflow.canonical import Json
-
 _ROWS = 10
 _WIDTH = 120
 _MIB = 1 << 20
@@ -26,7 +24,8 @@ def import_text(report: Mapping[str, Any]) -> str:
         f" + skipped {report['files_skipped']:,}",
         counted("class", "boxes", report["classes"]),
         *quarantine_text(report["quarantined"]),
-        _conflicts(report["conflicts"]),
+        counted("remark", "times", report["remarks"]["reasons"]),
+        _conflicts(report["conflict_kinds"]),
         *(note for note in report["notes"] if note != f"Read as {report['format']}."),
     )
 
@@ -40,7 +39,7 @@ def merge_text(report: Mapping[str, Any]) -> str:
         *(_adds_up(counts, name) for name in ("frames", "sources", "boxes")),
         counted("split", "frames", report["splits"]),
         counted("class", "boxes", report["classes"]),
-        _conflicts(report["conflicts"]),
+        _conflicts(report["conflict_kinds"]),
     )
 
 
@@ -112,8 +111,6 @@ _WENT = {
 }
 
 
-def _conflicts(conflicts: Mapping[str, Json]) -> str:
-    kinds = conflicts["kinds"]
-    assert isinstance(kinds, Mapping)
+def _conflicts(kinds: Mapping[str, int]) -> str:
     told = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    return f"conflicts {conflicts['total']}: {told}" if kinds else "No conflicts."
+    return f"conflicts {sum(kinds.values())}: {told}" if kinds else "No conflicts."
