@@ -100,6 +100,8 @@ class Carries:
         """Tell whether the attribute of a box comes back as it is."""
         if key in self.flags:
             return ignored and value is True
+        if key == "difficult" and value is False:
+            return True  # as much as not to say it
         judge = self.attributes.get(key, self.other_attributes)
         return self.keys(key) and judge is not None and judge(value)
 

@@ -17,12 +17,8 @@ from driveflow.formats.whole_file import pixels, write_text
 _NO_3D: Final = "-1 -1 -1 -1000 -1000 -1000 -10"  # height, width, length, place and turn of a box that has none
 
 
-def _truncation(value: Json) -> bool:
-    return number(value) and share(value)
-
-
 def _occlusion(value: Json) -> bool:
-    return number(value) and value in {0, 1, 2, 3}
+    return value is False or (number(value) and value in {0, 1, 2, 3})
 
 
 def _visibility(value: Json) -> bool:
@@ -42,7 +38,7 @@ def _word(class_name: str) -> str:
 KITTI: Final = Carries(
     title="KITTI", ignore="every class", spelled=_word,
     attributes={
-        "truncated": _truncation, "occluded": _occlusion, "visibility": _visibility, "alpha": number,
+        "truncated": share, "occluded": _occlusion, "visibility": _visibility, "alpha": number,
         "dimensions": _three, "location": _three, "rotation_y": number,
     },
 )  # fmt: skip
@@ -75,10 +71,14 @@ def label_lines(frame: Frame, names: Mapping[str, str]) -> list[str]:
 
 def _line(name: str, box: Box) -> str:
     said = {} if box.ignore else KITTI.fitting(box.attributes)
-    truncated = pixels(float(str(said["truncated"]))) if "truncated" in said else "-1"
-    occluded = int(float(str(said.get("occluded", -1))))
+    truncated = pixels(_number(said["truncated"])) if "truncated" in said else "-1"
+    occluded = int(_number(said.get("occluded")))
     corners = " ".join(pixels(value) for value in box.corners)
     return f"{name} {truncated} {occluded} {said.get('alpha', -10)} {corners} {_in_3d(said)}\n"
+
+
+def _number(value: Json) -> float:
+    return float(value) if isinstance(value, bool | int | float) else -1.0
 
 
 def _in_3d(said: Mapping[str, Json]) -> str:

@@ -40,12 +40,13 @@ def write_label_studio(export: Export, folder: Path) -> Written:
     walk = export.walk()
     write_pictures(export, walk, folder, _HOME)
     names = spellings(export.classes, LABEL_STUDIO.spelled)
-    ids, regions = count(1), 0
+    ids, regions, boxes = count(1), 0, 0
 
     def tasks(split: str) -> Iterator[Json]:
-        nonlocal regions
+        nonlocal regions, boxes
         for frame in walk.frames(split):
             regions += len(frame.ignore_regions)
+            boxes += len(frame.plain) + len(frame.ignore_regions) + len(frame.predictions)
             yield _task(frame, names, ids)
 
     for split in walk.splits():
@@ -54,7 +55,7 @@ def write_label_studio(export: Export, folder: Path) -> Written:
             stream.write("\n")
     with whole_file(folder / "label_config.xml") as stream:
         stream.writelines(_config([*names.values(), *([IGNORE_REGION] if regions else [])]))
-    return Written(export.frames.num_rows, export.boxes.num_rows, left_out(export, LABEL_STUDIO))
+    return Written(export.frames.num_rows, boxes, left_out(export, LABEL_STUDIO))
 
 
 def _config(labels: Sequence[str]) -> Iterator[str]:

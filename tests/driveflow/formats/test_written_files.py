@@ -73,6 +73,15 @@ def test_kitti_lines_have_fifteen_columns_and_minus_one_for_what_is_not_known(ex
     assert all(len(line.split()) == 15 for line in lines)
 
 
+def test_a_yes_or_no_is_written_as_a_number_in_kitti_where_that_says_the_same(tmp_path):
+    said = [{"truncated": True, "occluded": False}, {"truncated": False, "occluded": 3}, {"occluded": True}]
+    export = export_of([A], [box(A, str(number), attributes=some) for number, some in enumerate(said)])
+    home = _write(export, "kitti", tmp_path / "kitti") / "train" / "label_2"
+
+    lines = (home / f"{A['frame_id']}.txt").read_text().splitlines()
+    assert [line.split()[1:3] for line in lines] == [["1.00", "0"], ["0.00", "3"], ["-1", "-1"]]
+
+
 def test_voc_corners_count_from_one_and_include_the_last_pixel(export, tmp_path):
     home = _write(export, "voc", tmp_path / "voc") / "Annotations"
     root = ElementTree.parse(home / f"{A['frame_id']}.xml").getroot()
