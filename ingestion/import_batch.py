@@ -211,10 +211,8 @@ def _pictures(kept: Sequence[Looked]) -> pl.DataFrame:
 
 
 def _tables(frames: TakenFrames, boxes: TakenBoxes, classes: tuple[str, ...]) -> SnapshotTables:
-    looked: dict[str, set[str]] = {}
-    for frame_id, class_name in boxes.annotated.select("frame_id", "class_name").iter_rows():
-        looked.setdefault(frame_id, set()).add(class_name)
-    rows = [{**row, "annotated_classes": sorted(looked.get(row["frame_id"], ()))} for row in frames.frames]
+    looked = dict(boxes.annotated.select("frame_id", "annotated_classes").iter_rows())
+    rows = [{**row, "annotated_classes": looked.get(row["frame_id"], [])} for row in frames.frames]
     return SnapshotTables(
         pa.Table.from_pylist(rows, schema=columns.FRAMES),
         pa.Table.from_pylist(frames.sources, schema=columns.SOURCES),

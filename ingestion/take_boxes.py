@@ -30,7 +30,7 @@ class TakenBoxes:
     """
 
     boxes: pl.DataFrame
-    annotated: pl.DataFrame  # frame_id, class_name
+    annotated: pl.DataFrame  # frame_id, annotated_classes (sorted)
     problems: list[LabelProblem]
     conflicts: list[dict[str, str]]
     counts: dict[str, int] = field(default_factory=dict)
@@ -59,7 +59,7 @@ def take_boxes(labels: LabelSet, pictures: pl.DataFrame, classes: ClassMap, sect
         "boxes_united": united.united,
         "boxes_ignored": int(united.boxes["ignore"].sum()),
     }
-    annotated = looked.select("frame_id", class_name="annotated_classes").explode("class_name", empty_as_null=False)
+    annotated = _annotated(looked)
     conflicts = united.conflicts.to_pylist()
     return TakenBoxes(united.boxes.select(columns.BOXES.names), annotated, problems, conflicts, counts)
 
@@ -103,6 +103,17 @@ def _looked(labels: LabelSet, speakers: pl.DataFrame, classes: ClassMap, section
     schema = [("class_list", pl.Int32()), ("annotated_classes", pl.List(pl.String))]
     looked = pl.DataFrame(list(enumerate(lists)), schema=schema, orient="row")
     return speakers.join(looked, on="class_list").select("frame_id", "annotated_classes", "turn", "by")
+
+
+def _annotated(looked: pl.DataFrame) -> pl.DataFrame:
+    """Return frame_id and the classes that anybody looked for, sorted."""
+    table = looked.select("frame_id", "annotated_classes")
+    again = table["frame_id"].is_duplicated()
+    if not again.any():
+        return table
+    names = table.filter(again).explode("annotated_classes", empty_as_null=False).unique()
+    united = names.group_by("frame_id").agg(pl.col("annotated_classes").sort())
+    return pl.concat([table.filter(~again), united])
 
 
 def _mapped(boxes: pl.DataFrame, classes: ClassMap, batch: str) -> pl.DataFrame:

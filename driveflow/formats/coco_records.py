@@ -32,7 +32,7 @@ class CocoImage(msgspec.Struct):
     annotated_classes: list[str] | None = None
 
 
-class CocoAnnotation(msgspec.Struct):
+class CocoAnnotation(msgspec.Struct, gc=False):  # a decoded document has no circles to look for
     """One entry of `annotations`."""
 
     id: Key = None
