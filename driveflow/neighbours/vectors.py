@@ -1,0 +1,197 @@
+"""The leader rule over vectors: who shows what a leader shows, by cosine distance, exactly."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from driveflow.neighbours.cosine import Floats, Ints, Vectors, checked, quantised, slack
+from driveflow.neighbours.cosine_kernel import distances
+from driveflow.neighbours.leader_rows import NO_TIME, Mask
+from driveflow.neighbours.leader_scan import Memberships, NamedPairs
+
+_BLOCK: Final = 256  # items asked at once; the answer does not depend on it
+_TILE: Final = 8_192  # leaders compared at once: what bounds memory
+
+
+@dataclass(frozen=True, slots=True)
+class VectorRules:
+    """What each group allows: a leader within `limit`, a cosine distance, where `windowed` within `window_ns` too.
+
+    With a limit under 0 nothing is near.
+    """
+
+    limit: Floats
+    windowed: Mask
+    window_ns: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class VectorFollowers:
+    """For each item the position of its leader, its own where it leads, and the distance to it, then 0."""
+
+    leader: Ints
+    distance: Floats
+
+
+def follow_vectors(
+    vectors: Vectors, members: Memberships, rules: VectorRules, always_lead: Mask, block: int = _BLOCK
+) -> VectorFollowers:
+    """Apply the leader rule to `vectors` in their order: an item leads unless a leader of one of its groups is near.
+
+    The nearest leader is followed, of several the one that came first. Items in `always_lead` lead whatever they
+    resemble. Rows have length 1, or are all zeros where there is no vector: those lead.
+    """
+    near = NearVectors(vectors, members, rules, always_lead)
+    leader, apart = np.arange(len(vectors)), np.zeros(len(vectors))
+    leads = np.zeros(len(vectors), np.bool_)
+    for first in range(0, len(vectors), block):
+        named = near.ask(min(block, len(vectors) - first), leads[:first])
+        for item in range(first, first + len(named.starts) - 1):
+            pairs = slice(named.starts[item - first], named.starts[item - first + 1])
+            choice = np.flatnonzero(leads[named.items[pairs]])  # sorted: nearest first, then as asked
+            leads[item] = always_lead[item] or not len(choice)
+            if not leads[item]:
+                leader[item], apart[item] = named.items[pairs][choice[0]], named.distance[pairs][choice[0]]
+    return VectorFollowers(leader, apart)
+
+
+class NearVectors:
+    """Names to each item what it resembles among the leaders before it, piece by piece; `LeaderScan` then decides.
+
+    Between two calls of `ask` the caller decides who of the items asked leads. Items in `may_lead` may do so although
+    a leader is near; of the others those that have one are not named to anybody.
+    """
+
+    def __init__(self, vectors: Vectors, members: Memberships, rules: VectorRules, may_lead: Mask) -> None:
+        self._vectors = checked(vectors)
+        self._members, self._rules, self._may_lead = members, rules, may_lead
+        self._limit = [quantised(limit) if limit >= 0 else -1.0 for limit in rules.limit.tolist()]
+        self._owner = np.repeat(np.arange(len(members.starts) - 1), np.diff(members.starts))
+        self._leaders: dict[int, _Leaders] = {}
+        self._added = 0
+        self.asked = 0
+
+    def ask(self, count: int, leads: Mask) -> NamedPairs:
+        """Return what the next `count` items resemble: leaders, and items of this call that may become one.
+
+        `leads` says of every item asked before whether it leads.
+        """
+        first, stop = self.asked, self.asked + count
+        for group, rows in self._groups(self._added, first):
+            self._leaders.setdefault(group, _Leaders(self._vectors.shape[1])).add(
+                rows[leads[self._owner[rows]]], self._vectors[self._owner[rows]][leads[self._owner[rows]]]
+            )
+        self._added, self.asked = first, stop
+        old = _Pairs.joined([self._with_leaders(group, rows) for group, rows in self._groups(first, stop)])
+        waits = self._may_lead[first:stop] | (np.bincount(old.left - first, minlength=count) == 0)
+        new = _Pairs.joined(
+            [self._among(group, rows, waits[self._owner[rows] - first]) for group, rows in self._groups(first, stop)]
+        )
+        return _Pairs.joined([old, new]).by_item(first, count)
+
+    def _groups(self, first: int, stop: int) -> Iterator[tuple[int, Ints]]:
+        """Yield the groups of the items from `first` to `stop` where anything may be near, and the rows of each."""
+        start = int(self._members.starts[first])
+        groups = self._members.group[start : int(self._members.starts[stop])]
+        order = np.argsort(groups, kind="stable")
+        cuts = np.flatnonzero(np.diff(groups[order])) + 1
+        for rows in np.split(order + start, cuts) if len(order) else []:
+            group = int(self._members.group[rows[0]])
+            if self._limit[group] >= 0:
+                yield group, rows
+
+    def _with_leaders(self, group: int, rows: Ints) -> "_Pairs":
+        leaders = self._leaders.get(group)
+        if leaders is None:
+            return _Pairs.none()
+        return self._near(group, rows, leaders.rows, leaders.coordinates)
+
+    def _among(self, group: int, rows: Ints, waits: Mask) -> "_Pairs":
+        """Return the pairs of which the earlier item has no leader yet."""
+        others = rows[waits]
+        return self._near(group, rows, others, self._vectors[self._owner[others]])
+
+    def _near(self, group: int, rows: Ints, others: Ints, coordinates: Vectors) -> "_Pairs":
+        """Return the pairs of `rows` with earlier items among `others` that the group calls near."""
+        asking = self._vectors[self._owner[rows]]
+        found = [_Pairs.none()]
+        for at in range(0, len(others), _TILE):
+            bounds = asking @ coordinates[at : at + _TILE].T
+            left, right = np.divmod(np.flatnonzero(bounds >= self._least(group)), bounds.shape[1])
+            found.append(self._measured(group, rows[left], others[at + right]))
+        return _Pairs.joined(found)
+
+    def _least(self, group: int) -> np.float32:
+        return np.float32(1.0 - self._limit[group] - slack(self._vectors.shape[1]))
+
+    def _measured(self, group: int, left_rows: Ints, right_rows: Ints) -> "_Pairs":
+        left, right = self._owner[left_rows], self._owner[right_rows]
+        possible = right < left
+        if self._rules.windowed[group]:
+            times = self._members.time_ns[left_rows], self._members.time_ns[right_rows]
+            possible &= (times[0] != NO_TIME) & (times[1] != NO_TIME)
+            possible &= np.abs(times[0] - times[1]) <= self._rules.window_ns
+        left, right = left[possible], right[possible]
+        apart = distances(self._vectors, left, right)
+        near = apart <= self._limit[group]
+        return _Pairs(left[near], right[near], apart[near])
+
+
+class _Leaders:
+    """The leaders of one group, in arrays that grow."""
+
+    def __init__(self, dimensions: int) -> None:
+        self._rows = np.empty(16, np.int64)
+        self._coordinates = np.empty((16, dimensions), np.float32)
+        self._count = 0
+
+    @property
+    def rows(self) -> Ints:
+        """Their memberships in the group."""
+        return self._rows[: self._count]
+
+    @property
+    def coordinates(self) -> Vectors:
+        """What their products are bounded by."""
+        return self._coordinates[: self._count]
+
+    def add(self, rows: Ints, coordinates: Vectors) -> None:
+        """Add leaders at the end."""
+        stop = self._count + len(rows)
+        if stop > len(self._rows):
+            room = max(stop, 2 * len(self._rows))
+            self._rows = np.resize(self._rows, room)
+            self._coordinates = np.resize(self._coordinates, (room, self._coordinates.shape[1]))
+        self._rows[self._count : stop], self._coordinates[self._count : stop] = rows, coordinates
+        self._count = stop
+
+
+@dataclass(frozen=True, slots=True)
+class _Pairs:
+    """An item, an earlier one that it resembles, and how far apart they are."""
+
+    left: Ints
+    right: Ints
+    distance: Floats
+
+    @staticmethod
+    def none() -> "_Pairs":
+        return _Pairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
+
+    @staticmethod
+    def joined(parts: "list[_Pairs]") -> "_Pairs":
+        parts = parts or [_Pairs.none()]
+        return _Pairs(
+            np.concatenate([part.left for part in parts]),
+            np.concatenate([part.right for part in parts]),
+            np.concatenate([part.distance for part in parts]),
+        )
+
+    def by_item(self, first: int, count: int) -> NamedPairs:
+        """Return the pairs as rows of the items from `first` on; a pair may be there once for each shared group."""
+        order = np.lexsort((self.right, self.distance, self.left))
+        starts = np.zeros(count + 1, np.int64)
+        np.cumsum(np.bincount(self.left - first, minlength=count), out=starts[1:])
+        return NamedPairs(starts, self.right[order], self.distance[order])
