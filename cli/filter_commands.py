@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.filter.relations import relations
 from cli.output import DEFAULT_WORKSPACE, Format, Output, ProfileHere, Workspace, emit
 
 if TYPE_CHECKING:
@@ -13,12 +14,13 @@ if TYPE_CHECKING:
     from filtering.verify import Finding, VerifyReport
 
 app = typer.Typer(no_args_is_help=True)
+app.command("relations")(relations)
 _SHOWN = 5
 
 
 @app.callback()
 def filter_() -> None:
-    """Check what the filters decided."""
+    """Look at what the filters decide, check it, and tell them where they are wrong."""
 
 
 @app.command()

@@ -1,0 +1,1 @@
+"""The commands of `driveflow filter`, one file a verb."""
