@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.filter.relations import relations
+from cli.filter.undo import not_duplicate, undo
 from cli.output import DEFAULT_WORKSPACE, Format, Output, ProfileHere, Workspace, emit
 
 if TYPE_CHECKING:
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True)
 app.command("relations")(relations)
+app.command("undo")(undo)
+app.command("not-duplicate")(not_duplicate)
 _SHOWN = 5
 
 

@@ -36,6 +36,15 @@ class Said:
     yes: bool = True
     why: str = ""
 
+    def sentence(self) -> str:
+        """Return what was said, in words."""
+        words = {
+            "keep": ("its drop was undone", "the filters may drop it again"),
+            "not_duplicate": ("no duplicates", "may be duplicates again"),
+            "review": (f"{self.rule} was right", f"{self.rule} was wrong"),
+        }
+        return words[self.about][0 if self.yes else 1]
+
     def to_json(self) -> dict[str, Json]:
         """Return the row as JSON."""
         return dict(json.loads(canonical_json(asdict(self))))

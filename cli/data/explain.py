@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from driveflow.place import Place
     from ingestion.story import Story
 
-_IN_LINES = ("sources", "steps", "conflicts", "quarantine", "campaigns", "models", "withdrawn", "tags")
+_IN_LINES = ("sources", "steps", "conflicts", "quarantine", "campaigns", "models", "by_hand", "withdrawn", "tags")
 
 
 def explain(
@@ -31,6 +31,8 @@ def explain(
     output: Output = "text",
 ) -> None:
     """Tell a frame's story: where it was found, its labels, all that was decided about it, and the models that saw it.
+
+    What people said of those decisions is told too: undone drops, pairs that are no duplicates, answers to reviews.
 
     Examples:
       driveflow data explain front/000412.jpg
@@ -81,12 +83,30 @@ def _elsewhere(story: "Story", place: "Place") -> "dict[str, Json]":
     return {
         "tags": [tag.name for tag in current_tags(store) if tag.snapshot.partition("#")[0] in ids],
         "campaigns": _campaigns(store, frame_id),
+        "by_hand": _by_hand(store, frame_id),
         "models": [
             {"model": item.model, "version": item.version, "state": item.state, "how": item.how, "digest": item.digest}
             for item in seen
         ],
         "withdrawn": {name: gone[name] for name in ("reason", "who", "at", "state")} if gone else None,
     }
+
+
+def _by_hand(store: str, frame_id: str) -> "list[Json]":
+    """Return what people said of the frame, oldest first; of a pair, `with` is the other frame."""
+    from driveflow.by_hand import said_by_hand
+
+    about = [row for row in said_by_hand(store) if frame_id in {row.frame_id, row.twin}]
+    return [
+        {
+            "at": row.at[:19],
+            "who": row.who,
+            "said": row.sentence(),
+            "with": row.twin if row.frame_id == frame_id else row.frame_id,
+            "why": row.why,
+        }
+        for row in about
+    ]
 
 
 def _campaigns(store: str, frame_id: str) -> "list[Json]":
@@ -127,9 +147,9 @@ def _text(told: "Mapping[str, Json]") -> str:
     tags = told["tags"]
     lines += [f"tags: {', '.join(map(str, tags))}"] if isinstance(tags, list) and tags else []
     lines += ["found at:", *_lines(told["sources"]), "decided:", *map(_step, _mappings(told["steps"]))]
-    for name in ("conflicts", "quarantine", "campaigns", "models"):
+    for name in ("conflicts", "quarantine", "campaigns", "models", "by_hand"):
         found = _lines(told[name])
-        lines += [f"{name}:", *found] if found else []
+        lines += [f"{name.replace('_', ' ')}:", *found] if found else []
     gone = told["withdrawn"]
     if isinstance(gone, Mapping):
         lines.append(f"withdrawn {gone['at']} by {gone['who']}: {gone['reason']}")
