@@ -24,11 +24,12 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     settings: Any = context.settings
     snapshot = open_snapshot(str(inputs["snapshot"]))
     predictions = str(inputs["predictions"])
+    pixels = open_pixels(snapshot, context.place)
     request = HandOffRequest(
         tables=snapshot.tables(),
         selection=read_table(str(inputs["selection"])),
         classes=snapshot.classes,
-        pixels=open_pixels(snapshot, context.place),
+        pixels=pixels,
         prelabels=read_table(predictions) if predictions else None,
         labeling=read_section(LabelingSection, settings["labeling"]),
         purpose=settings["purpose"],
@@ -44,7 +45,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         outputs={"campaign": uri},
         counts=handed_off.counts,
         pages={"summary": counts_page("Hand-off", handed_off.counts, where)},
-        notes=request.pixels.cache_note(),
+        notes=pixels.cache_note(),
     )
 
 
