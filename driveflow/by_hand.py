@@ -6,8 +6,11 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Final, Literal, TypeAlias
 
+import pyarrow as pa
+
 from driveflow.canonical import Json, canonical_json, digest
 from driveflow.errors import IntegrityError, NotFoundError
+from driveflow.reuse import put_object, read_object
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 
 _FOLDER: Final = "by_hand"
@@ -50,6 +53,19 @@ class Said:
         return dict(json.loads(canonical_json(asdict(self))))
 
 
+@dataclass(frozen=True, slots=True)
+class ByHand:
+    """What counts of all that was said: frames that stay, and pairs that are no duplicates, sorted."""
+
+    kept: frozenset[str] = frozenset()
+    not_duplicates: tuple[Pair, ...] = ()
+
+    def pairs(self) -> pa.Table:
+        """Return the pairs as columns frame_a and frame_b."""
+        left, right = ([pair[place] for pair in self.not_duplicates] for place in (0, 1))
+        return pa.table({"frame_a": pa.array(left, pa.string()), "frame_b": pa.array(right, pa.string())})
+
+
 def say_by_hand(store: str, rows: Sequence[Said]) -> None:
     """Add `rows`, as one object; what was said before stays as it is."""
     if not rows:
@@ -84,6 +100,25 @@ def not_duplicates(said: Iterable[Said]) -> frozenset[Pair]:
     """Return the pairs that were said to show different things, each sorted; of a pair, what was said last counts."""
     last = {pair_of(row.frame_id, row.twin): row.yes for row in said if row.about == "not_duplicate"}
     return frozenset(pair for pair, apart in last.items() if apart)
+
+
+def put_by_hand(store: str) -> str:
+    """Keep what now counts of all that was said as one object, and return its address; empty where nothing counts."""
+    said = said_by_hand(store)
+    kept: Json = sorted(kept_by_hand(said))
+    pairs: Json = [list(pair) for pair in sorted(not_duplicates(said))]
+    if not kept and not pairs:
+        return ""
+    return put_object(store, canonical_json({"kept": kept, "not_duplicates": pairs}).encode(), _SUFFIX)
+
+
+def read_by_hand(uri: str) -> ByHand:
+    """Return what `put_by_hand` kept; nothing counts where `uri` is empty."""
+    if not uri:
+        return ByHand()
+    held = json.loads(read_object(uri))
+    pairs = [pair_of(*pair) for pair in held["not_duplicates"]]
+    return ByHand(frozenset(held["kept"]), tuple(pairs))
 
 
 def pair_of(one: str, other: str) -> Pair:

@@ -77,7 +77,7 @@ def _sections(flow: "Flow", world: "World") -> dict[str, Json]:
             "as_of": {batch.name: batch.as_of for batch in flow.batches if batch.as_of},
             "withdrawn": world.withdrawn,
         },
-        "filter": {"filters": plain["filters"], "corner_cases": corner_cases},
+        "filter": {"filters": plain["filters"], "corner_cases": corner_cases, "by_hand": world.by_hand},
         "corner_case": {"corner_cases": corner_cases, "labeling": plain["labeling"], "champion": world.champion_uri},
         "hand_off": {"labeling": plain["labeling"], "flow": flow.name, "purpose": "train"},
         "collect": {"campaigns": list(world.campaigns), "returns": world.returns_listing, "classes": classes},

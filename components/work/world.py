@@ -4,6 +4,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from components.work.settings import write_section
+from driveflow.by_hand import put_by_hand
 from driveflow.canonical import canonical_json
 from driveflow.errors import NotFoundError
 from driveflow.flow.profile import batch_address
@@ -17,7 +18,8 @@ from driveflow.withdrawn import withdrawn_ids
 class World:
     """What the plan saw: batches with listings, returned labels, the curated snapshot, the champion, what must not be.
 
-    `withdrawn` is the address of the list of withdrawn frames, empty where none is.
+    `withdrawn` is the address of the list of withdrawn frames, `by_hand` that of what people said of the filters'
+    decisions; each is empty where there is nothing.
     """
 
     batches: list[dict[str, Any]]
@@ -28,6 +30,7 @@ class World:
     base_snapshot: str
     champion_uri: str
     withdrawn: str
+    by_hand: str
 
 
 def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> World:
@@ -48,6 +51,7 @@ def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> Wor
         base_snapshot=_base_snapshot(context, flow) if pipeline == "retrain" else "",
         champion_uri=champion.model_uri if champion else "",
         withdrawn=_withdrawn(context.place.store),
+        by_hand=put_by_hand(context.place.store),
     )
 
 

@@ -3,7 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from driveflow.by_hand import Said, kept_by_hand, not_duplicates, said_by_hand, say_by_hand
+from driveflow.by_hand import (
+    Said,
+    kept_by_hand,
+    not_duplicates,
+    put_by_hand,
+    read_by_hand,
+    said_by_hand,
+    say_by_hand,
+)
 from driveflow.errors import IntegrityError
 
 AT = "2026-11-29T08:00:00+00:00"
@@ -61,3 +69,22 @@ def test_a_row_that_was_damaged_is_told_not_passed_over(store, tmp_path):
 
     with pytest.raises(IntegrityError, match="not what a person said"):
         said_by_hand(store)
+
+
+def test_a_run_gets_what_counts_as_one_object_whose_address_tells_what_is_in_it(store):
+    say_by_hand(store, [KEEP, APART])
+    first = put_by_hand(store)
+    say_by_hand(store, [replace(APART, at=LATER, yes=False)])
+    second = put_by_hand(store)
+
+    assert read_by_hand(first).kept == {"a"}
+    assert read_by_hand(first).pairs().to_pylist() == [{"frame_a": "a", "frame_b": "b"}]
+    assert read_by_hand(second).pairs().num_rows == 0
+    assert first != second
+
+
+def test_where_nothing_counts_a_run_gets_no_object(store):
+    say_by_hand(store, [KEEP, replace(KEEP, at=LATER, yes=False)])
+
+    assert put_by_hand(store) == ""
+    assert read_by_hand("").kept == frozenset()
