@@ -60,6 +60,7 @@ class _CocoFile:
     document: CocoDocument
     builder: LabelSetBuilder
     index: PathIndex
+    folders: tuple[str, ...] = ()  # where its pictures may lie
     names: dict[str, str] = field(default_factory=dict)  # category id -> name
     all_names: tuple[str, ...] = ()
     pictures: dict[str, str] = field(default_factory=dict)  # image id -> picture, where that is one
@@ -71,6 +72,9 @@ class _CocoFile:
     lost_boxes: Counter[str] = field(default_factory=Counter)
 
     def read(self) -> None:
+        home = folder_of(self.path)
+        above = folder_of(home)
+        self.folders = (home, f"{home}/images".lstrip("/"), above, f"{above}/images".lstrip("/"))
         annotations = self.document.annotations or []
         if annotations and all(annotation.bbox is None for annotation in annotations):
             self.builder.notes.append(f"{self.path} holds no boxes and is not read as labels.")
@@ -102,13 +106,15 @@ class _CocoFile:
 
     def _find(self, image: CocoImage) -> str:
         """Return the picture that the entry means; nothing where that is none or several."""
+        for folder in self.folders:
+            direct = f"{folder}/{image.file_name}" if folder else image.file_name
+            if direct in self.index:  # nearly always
+                return direct
         name = plain_path(image.file_name)
         if not name:
             self.lost[key_text(image.id)] = ("label_syntax", f"image id {key_text(image.id)} has no file_name")
             return ""
-        home = folder_of(self.path)
-        above = folder_of(home)
-        found = self.index.find([home, f"{home}/images".lstrip("/"), above, f"{above}/images".lstrip("/")], name)
+        found = self.index.find(self.folders, name)
         if len(found) > 1:
             split = split_of_file_name(self.path) or split_of_folders(self.path)
             found = [path for path in found if split and split_of_folders(path) == split] or found

@@ -44,14 +44,17 @@ class PathIndex:
         self._known = set(self._paths)
         self._timed = paths if isinstance(paths, TimedPaths) else None
         self._near = NearTimes(self._paths, self._timed.tolerance_ns if self._timed is not None else 0)
-        self._folders = {""}
-        self._by_name: dict[str, list[str]] = defaultdict(list)
-        for path in self._paths:
-            self._by_name[_fold(path.rpartition("/")[2])].append(path)
-            folder = folder_of(path)
-            while folder and folder not in self._folders:
-                self._folders.add(folder)
-                folder = folder_of(folder)
+        self._named: dict[str, list[str]] = {}
+        self._folders: set[str] = set()
+
+    def _by_name(self, name: str) -> list[str]:
+        """Return the files called `name`; the table is made when a name is asked for, which is seldom."""
+        if not self._named:
+            named: dict[str, list[str]] = defaultdict(list)
+            for path in self._paths:
+                named[_fold(path.rpartition("/")[2])].append(path)
+            self._named = dict(named)
+        return self._named.get(name, [])
 
     def __contains__(self, path: str) -> bool:
         """Tell whether there is a file at `path`."""
@@ -59,6 +62,13 @@ class PathIndex:
 
     def has_folder(self, folder: str) -> bool:
         """Tell whether any file lies under `folder`."""
+        if not self._folders:
+            self._folders = {""}
+            for above in {folder_of(path) for path in self._paths}:
+                spot = above
+                while spot and spot not in self._folders:
+                    self._folders.add(spot)
+                    spot = folder_of(spot)
         return folder in self._folders
 
     def files_under(self, folder: str) -> list[str]:
@@ -72,7 +82,7 @@ class PathIndex:
     def ending_in(self, path: str) -> list[str]:
         """Return the files whose last parts are those of `path`; Unicode forms of one name count as one."""
         wanted = "/" + _fold(path.lstrip("/"))
-        named = self._by_name.get(_fold(path.rpartition("/")[2]), [])
+        named = self._by_name(_fold(path.rpartition("/")[2]))
         found = [known for known in named if ("/" + _fold(known)).endswith(wanted)]
         exact = [known for known in found if ("/" + known).endswith("/" + path.lstrip("/"))]
         return exact or found
