@@ -25,7 +25,7 @@ BATCHES = 10
 BOXES = 10  # a picture
 SHARED = 0.1  # of a batch's pictures are in the next batch too
 MOVED = 0.01  # of the boxes of shared pictures were drawn anew
-SMALL = 200  # pictures that datumaro gets
+SMALL = 5_000  # pictures that datumaro gets
 FOREIGN = {f"{prefix}_{number}": f"class_{number}" for number in range(10) for prefix in ("a", "b")}
 CLASSES = tuple(sorted(set(FOREIGN.values())))
 DRIVE_FRAMES = 200
@@ -285,6 +285,7 @@ def _datumaro() -> list[Figure]:
     for batch in range(BATCHES):
         target = home / f"set-{batch}" / "annotations" / f"instances_b{batch}.json"
         target.parent.mkdir(parents=True)
+        (target.parent.parent / "images" / f"b{batch}").mkdir(parents=True)  # it insists on the folder, not on pictures
         shutil.copy(home / f"{batch}.json", target)
         paths.append(str(target.parent.parent))
     done = subprocess.run([python, "-c", _DATUMARO, *paths], capture_output=True, text=True, check=False)
