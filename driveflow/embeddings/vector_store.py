@@ -1,0 +1,115 @@
+"""The vector of each frame under each model, kept once for all runs."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from driveflow.canonical import digest_bytes
+from driveflow.embeddings.embedder import Vectors
+from driveflow.errors import NotFoundError
+from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
+
+Ids: TypeAlias = pa.Array | pa.ChunkedArray | Iterable[str]
+
+_SUFFIX: Final = ".parquet"
+_BLOCK: Final = 4_096
+
+
+@dataclass(frozen=True, slots=True)
+class FrameVectors:
+    """The frames that have a vector, sorted, and a row for each."""
+
+    frame_ids: pa.Array
+    vectors: Vectors
+
+
+class VectorStore:
+    """Vectors by (frame, model) under `<store>/vectors/<digest>/`, in parts named by the digest of their bytes.
+
+    Parts are only ever added, so several processes may append at once; a part that is not what was written counts as
+    missing, and its frames are embedded again.
+    """
+
+    def __init__(self, store: str, digest: str, dimensions: int) -> None:
+        self._folder = join(store, "vectors", digest)
+        self._dimensions = dimensions
+
+    def load(self, frame_ids: Ids) -> FrameVectors:
+        """Return what is known of `frame_ids`; beside that one part at a time is in memory."""
+        wanted = _sorted_ids(frame_ids)
+        vectors = np.zeros((len(wanted), self._dimensions), np.float32)
+        known = np.zeros(len(wanted), np.bool_)
+        for ids, rows in self._parts():
+            places = pc.index_in(ids, value_set=wanted)
+            here = np.flatnonzero(places.is_valid().to_numpy(zero_copy_only=False))
+            at = places.fill_null(-1).to_numpy(zero_copy_only=False)[here]
+            vectors[at], known[at] = rows[here], True
+        return FrameVectors(wanted.filter(pa.array(known)), _moved_up(vectors, known))
+
+    def known(self, frame_ids: Ids) -> pa.Array:
+        """Return which of `frame_ids` have a vector, sorted, with no vector in memory but those of one part."""
+        wanted = _sorted_ids(frame_ids)
+        known = np.zeros(len(wanted), np.bool_)
+        for ids, _ in self._parts():
+            places = pc.index_in(ids, value_set=wanted).drop_null().to_numpy(zero_copy_only=False)
+            known[places] = True
+        return wanted.filter(pa.array(known))
+
+    def append(self, frame_ids: Ids, vectors: Vectors) -> None:
+        """Keep a row for each of `frame_ids`; keeping them twice changes nothing.
+
+        Raises:
+            ValueError: there is not one row of the model's size for each frame.
+        """
+        ids = pa.array(list(frame_ids), pa.string()) if not isinstance(frame_ids, pa.Array) else frame_ids
+        if vectors.shape != (len(ids), self._dimensions):
+            raise ValueError(f"{len(ids)} frames go with ({len(ids)}, {self._dimensions}), got {vectors.shape}")
+        if not len(ids):
+            return
+        order = pc.sort_indices(ids)
+        raw = np.ascontiguousarray(vectors[order.to_numpy()], dtype="<f4").tobytes()
+        width = 4 * self._dimensions
+        rows = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(ids), [None, pa.py_buffer(raw)])
+        sink = pa.BufferOutputStream()
+        table = pa.table({"frame_id": ids.take(order), "vector": rows})
+        pq.write_table(table, sink, compression="zstd", use_dictionary=False, write_statistics=False)
+        data = sink.getvalue().to_pybytes()
+        # Written even where a part of this name lies already: that one may be damaged.
+        write_bytes(join(self._folder, digest_bytes(data) + _SUFFIX), data)
+
+    def _parts(self) -> Iterator[tuple[pa.Array, Vectors]]:
+        try:
+            names = sorted(item.path for item in list_objects(self._folder) if item.path.endswith(_SUFFIX))
+        except NotFoundError:
+            return
+        for name in names:
+            data = read_bytes(join(self._folder, name))
+            if digest_bytes(data) == name.removesuffix(_SUFFIX):
+                table = pq.read_table(pa.BufferReader(data)).combine_chunks()
+                yield table["frame_id"].chunk(0), _rows(table["vector"].chunk(0), self._dimensions)
+
+
+def _rows(column: pa.Array, dimensions: int) -> Vectors:
+    whole: npt.NDArray[np.float32] = np.frombuffer(column.buffers()[1], "<f4")
+    return whole.reshape(-1, dimensions)[column.offset : column.offset + len(column)]
+
+
+def _sorted_ids(frame_ids: Ids) -> pa.Array:
+    array = frame_ids if isinstance(frame_ids, pa.Array | pa.ChunkedArray) else pa.array(list(frame_ids), pa.string())
+    distinct = array.unique()
+    return distinct.take(pc.sort_indices(distinct))
+
+
+def _moved_up(vectors: Vectors, known: npt.NDArray[np.bool_]) -> Vectors:
+    """Return the known rows at the beginning of the same memory."""
+    rows = np.flatnonzero(known)
+    if len(rows) < len(vectors):
+        for at in range(0, len(rows), _BLOCK):
+            vectors[at : at + _BLOCK][: len(rows) - at] = vectors[rows[at : at + _BLOCK]]
+    return vectors[: len(rows)]
