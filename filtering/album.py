@@ -43,9 +43,9 @@ class Album:
         """Return the pictures of (frame, role, more) side by side."""
         return _gallery([self._figure(*item) for item in items], caption)
 
-    def pairs(self, items: Iterable[tuple[str, str, str]], caption: str) -> html.Html:
-        """Return for each (kept, dropped, more) one picture: the kept frame left, the dropped one right."""
-        return _gallery([self._pair(*item) for item in items], caption)
+    def pairs(self, items: Iterable[tuple[str, str, str]], caption: str, right: str = "dropped") -> html.Html:
+        """Return for each (kept, other, more) one picture: the kept frame left, on the right one that is `right`."""
+        return _gallery([self._pair(*item, right) for item in items], caption)
 
     def _figure(self, frame_id: str, role: str, more: str) -> html.Picture | None:
         image = self._image(frame_id)
@@ -55,14 +55,14 @@ class Album:
         caption = html.join([html.badge(role), " ", html.name(self._name(frame_id)), f" {more}"])
         return html.Picture(uri, f"{role}: {self._name(frame_id)}", caption)
 
-    def _pair(self, kept: str, dropped: str, more: str) -> html.Picture | None:
-        images = [self._image(kept), self._image(dropped)]
+    def _pair(self, kept: str, other: str, more: str, right: str) -> html.Picture | None:
+        images = [self._image(kept), self._image(other)]
         if images[0] is None or images[1] is None:
             return None
         uri = thumbnail_data_uri(_side_by_side(images[0], images[1]), (), 2 * _SIDE_PX, _QUALITY)
-        names = self._name(kept), self._name(dropped)
+        names = self._name(kept), self._name(other)
         caption = html.join([html.name(names[0]), " | ", html.name(names[1]), f" {more}"])
-        return html.Picture(uri, f"kept {names[0]}, dropped {names[1]}", caption)
+        return html.Picture(uri, f"kept {names[0]}, {right} {names[1]}", caption)
 
     def _image(self, frame_id: str) -> Image | None:
         try:

@@ -10,7 +10,8 @@ from driveflow.flow.sections import CornerCaseSection, FilterSection, LabelingSe
 from filtering import gallery
 from filtering.corner_cases import CornerCaseRequest, find_corner_cases
 from filtering.filter_frames import FilterRequest, filter_frames
-from filtering.gallery import MAX_BYTES, filter_gallery, selection_gallery
+from filtering.gallery import filter_gallery, selection_gallery
+from filtering.shown import MAX_BYTES, small_enough
 from tests.driveflow.images.made import encode, scene
 from tests.filtering.made import Held, Made, measured, snapshot
 from tests.strategies import box_row
@@ -62,6 +63,26 @@ def test_the_page_needs_nothing_beside_itself_and_escapes_what_came_in(pixels):
     assert "&lt;b&gt;cut&lt;/b&gt;" in page
 
 
+def test_pairs_just_beyond_the_limit_are_shown_beside_those_within(pixels):
+    ids = list(pixels.data)
+    frames = [Made(ids[0], 0, taken_s=0), Made(ids[1], 7, taken_s=1), Made(ids[2], 0b111111 << 8, taken_s=2)]
+    request = FilterRequest(snapshot(frames), measured(frames), FilterSection())
+
+    page = filter_gallery(request, filter_frames(request), pixels)
+
+    assert "3 bits from" in page
+    assert "6 bits, limit 4" in page
+
+
+def test_every_link_of_the_page_has_its_section(pixels):
+    request = request_for(pixels)
+    page = filter_gallery(request, filter_frames(request), pixels)
+    links = re.findall(r'href="#([a-z-]+)"', page)
+
+    assert len(links) == 6
+    assert all(f'id="{link}"' in page for link in links)
+
+
 def test_a_frame_whose_bytes_are_gone_is_left_out_of_the_page(pixels):
     request = request_for(pixels)
     outcome = filter_frames(request)
@@ -76,7 +97,7 @@ def test_the_page_stays_under_its_limit_by_showing_fewer_pictures(pixels, monkey
     request = request_for(pixels)
     outcome = filter_frames(request)
     full = filter_gallery(request, outcome, pixels)
-    monkeypatch.setattr(gallery, "MAX_BYTES", len(full.encode()) - 1)
+    monkeypatch.setattr(gallery, "small_enough", lambda build: small_enough(build, len(full.encode()) - 1))
 
     assert len(filter_gallery(request, outcome, pixels).encode()) < len(full.encode()) < MAX_BYTES
 
