@@ -41,6 +41,9 @@ def read_batch_labels(files: BatchFiles, section: BatchSection) -> BatchLabels:
         raise NotFoundError(f"annotations: {section.annotations!r} is no file of the batch.")
     found = detect_formats(files, annotations) if section.format == "auto" else [section.format]
     kind = found[0]
+    if annotations and kind == "folder" and section.format == "auto":
+        known = ", ".join(name for name in sorted(FORMATS) if name not in {"folder", "bare_yolo"})
+        raise NotFoundError(f"{section.annotations!r} holds no labels of a format that is read; these are: {known}.")
     if section.join_tolerance_ms > 0:
         labels = _read_with_tolerance(kind, files, annotations, section.join_tolerance_ms)
     else:

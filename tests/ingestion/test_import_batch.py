@@ -306,6 +306,13 @@ def test_a_batch_all_of_whose_labels_name_unknown_classes_fails_with_file_and_li
         bring_in(tmp_path / "b")
 
 
+def test_a_file_that_is_named_as_labels_and_holds_none_is_an_error(tmp_path):
+    write(tmp_path / "b", {"a.jpg": picture(1), "notes.json": b'{"note": "no labels"}'})
+
+    with pytest.raises(NotFoundError, match=r"'notes.json' holds no labels of a format that is read; these are: bdd"):
+        bring_in(tmp_path / "b", annotations="notes.json")
+
+
 def test_stated_annotations_or_metadata_that_are_not_there_are_an_error(tmp_path):
     write(tmp_path / "b", {"a.jpg": picture(1)})
 
