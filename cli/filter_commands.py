@@ -54,7 +54,7 @@ def _verify(snapshot: "Snapshot") -> "VerifyReport":
     from cli.snapshot_argument import lineage, store_of
     from driveflow.errors import UsageError
     from driveflow.signal_store import SignalStore
-    from filtering.verify import verify_decisions
+    from filtering.verify import Evidence, verify_decisions
 
     decisions = snapshot.decisions()
     if not decisions.num_rows or snapshot.made_by().get("step") != "filter_frames":
@@ -63,7 +63,7 @@ def _verify(snapshot: "Snapshot") -> "VerifyReport":
         )
     signals = SignalStore(store_of(snapshot)).load(decisions["frame_id"])
     sources = pa.concat_tables([item.sources() for item in lineage(snapshot)])
-    return verify_decisions(decisions, signals, sources, _filters(snapshot))
+    return verify_decisions(decisions, Evidence(signals, sources, _filters(snapshot)))
 
 
 def _filters(snapshot: "Snapshot") -> "FilterSection":

@@ -1,36 +1,49 @@
 """Decide for every frame of a snapshot whether it is worth keeping, and say why."""
 
-from collections import Counter
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow import tables as columns
+from driveflow.by_hand import ByHand
 from driveflow.flow.sections import CornerCaseSection, FilterSection
-from driveflow.predicates import Mask, attribute
+from driveflow.predicates import Mask
 from driveflow.snapshots import SnapshotTables
 from filtering.catalog import FrameFilter, frame_filters
-from filtering.measured import Groups, MeasuredFrames
-from filtering.near_duplicates import MIN_GAP, REASONS, Candidate, thin
-from filtering.places import Sighting, first_places, sightings
+from filtering.decisions import STEP, Decision, Decisions, Ints, counts_of, quarantine_rows, score_texts
+from filtering.distinct import pairs_among
+from filtering.equal_pixels import Lookalikes, thin_with_pixels
+from filtering.fingerprint import Pixels
+from filtering.measured import MeasuredFrames
+from filtering.near_duplicates import REASONS, RULES, UNITS, Candidates, Twins, thin
+from filtering.places import sightings
+from filtering.populations import populations
 from filtering.rarity import labeled_mask, shielded_frames
 
-STEP = "filter_frames"
+__all__ = ["STEP", "FilterOutcome", "FilterRequest", "filter_frames", "measured_frames"]
+
 _SHIELDED, _LABELED, _OTHER = 0, 1, 2  # who is asked first, and so becomes the twin that stays
+_UNMEASURED = "nothing was measured of this frame; fingerprint it first"
+_LOOK = ("phash64", "phash256")  # what two frames with equal pixels have in common, beside their size
 
 
 @dataclass(frozen=True, slots=True)
 class FilterRequest:
-    """The frames to judge, what was measured of them, and the rules; `predictions` find rare frames without labels."""
+    """The frames to judge, what was measured of them, and the rules; `predictions` find rare frames without labels.
+
+    Frames with equal pixels are found where `pixels` can be read; what people said `by_hand` is kept to.
+    """
 
     tables: SnapshotTables
     signals: pa.Table
     filters: FilterSection
     corner_cases: Sequence[CornerCaseSection] = ()
     predictions: pa.Table | None = None
+    pixels: Pixels | None = None
+    by_hand: ByHand = field(default_factory=ByHand)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,180 +61,174 @@ class FilterOutcome:
             raise AssertionError(f"frames went missing: {self.counts}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Decision:
-    verdict: str
-    rule: str
-    reason: str
-    score: float | None = None
-    limit: float | None = None
-    twin: str | None = None
-    detail: str = ""
-
-
 def filter_frames(request: FilterRequest) -> FilterOutcome:
     """Decide about every frame.
 
     Frames whose pixels were not measured are quarantined. Frames of val and hold-out are never thinned and never the
     twin of a training frame. Training frames are dropped by the filters of the catalog, and what these leave is thinned
-    by the leader rule. Frames of a corner case are, up to its quota, spared by everything but dead limits.
+    by the leader rule. Frames of a corner case are, up to its quota, spared by everything but dead limits; what a
+    person said should stay is spared by everything.
     """
     frames = request.tables.frames
-    decisions: dict[str, _Decision] = {}
+    decisions = Decisions(frames["frame_id"].combine_chunks())
     _quarantine_unmeasured(request, decisions)
     _keep_other_splits(frames, decisions)
-    judged = measured_frames(request, decisions)
-    dead = [item for item in frame_filters(request.filters) if not item.spares_rare]
-    relative = [item for item in frame_filters(request.filters) if item.spares_rare]
-    _drop_defects(judged, dead, decisions, np.zeros(judged.signals.num_rows, dtype=np.bool_))
-    alive = frames["frame_id"].filter(_undecided(frames, decisions)).combine_chunks()
+    held = _among(frames, request.by_hand.kept) & decisions.open
+    shield = _drop_alone(request, held, decisions)
+    rare = _among(frames, shield)
+    if request.filters.near_duplicates.enabled:
+        _drop_near_duplicates(request, rare | held, decisions)
+    undone = Decision(verdict="kept", rule="by_hand", reason="by_hand", detail="a person said that it stays")
+    decisions.decide(np.flatnonzero(held), undone)
+    _keep_rare(frames, shield, rare, decisions)
+    decisions.decide(np.flatnonzero(decisions.open), Decision(verdict="kept", rule="filters", reason="kept"))
+    return _outcome(request, decisions.table())
+
+
+def _drop_alone(request: FilterRequest, held: Mask, decisions: Decisions) -> dict[str, str]:
+    """Drop what a filter rejects by itself; return which frames are shielded, and by which corner case."""
+    frames, filters = request.tables.frames, frame_filters(request.filters)
+    judged = np.flatnonzero(decisions.open)
+    measured = _measured(request, judged)
+    _drop_defects((judged, measured), [item for item in filters if not item.spares_rare], decisions, held)
+    alive = frames["frame_id"].filter(pa.array(decisions.open)).combine_chunks()
     shield = shielded_frames(request.tables, request.corner_cases, request.predictions, alive)
-    spared = pc.is_in(judged.signals["frame_id"], value_set=pa.array(list(shield), pa.string()))
-    _drop_defects(judged, relative, decisions, np.asarray(spared.to_numpy(), dtype=np.bool_))
-    _drop_near_duplicates(request, shield, decisions)
-    _keep_rest(frames, shield, decisions)
-    return _outcome(request, decisions)
+    spared = held | _among(frames, shield)
+    _drop_defects((judged, measured), [item for item in filters if item.spares_rare], decisions, spared)
+    return shield
 
 
 def measured_frames(request: FilterRequest, without: Collection[str]) -> MeasuredFrames:
     """Return the measured frames that are not among `without`, sorted by frame, each with its population."""
-    frames = request.tables.frames.filter(_undecided(request.tables.frames, without))
-    wanted = pc.is_in(request.signals["frame_id"], value_set=frames["frame_id"].combine_chunks())
-    signals = request.signals.filter(wanted).sort_by("frame_id")
-    return MeasuredFrames(signals.combine_chunks(), _populations(frames, request.tables.sources))
+    rest = ~_among(request.tables.frames, without)
+    rows = np.flatnonzero(rest & np.asarray(pc.is_valid(_signal_rows(request)).to_numpy(zero_copy_only=False)))
+    return _measured(request, rows)
 
 
-def _quarantine_unmeasured(request: FilterRequest, decisions: dict[str, _Decision]) -> None:
-    measured = request.signals.filter(pc.is_null(request.signals["error"]))
-    errors = dict(zip(request.signals["frame_id"].to_pylist(), request.signals["error"].to_pylist(), strict=True))
-    known = set(measured["frame_id"].to_pylist())
-    for frame_id in request.tables.frames["frame_id"].to_pylist():
-        if frame_id not in known:
-            detail = errors.get(frame_id) or "nothing was measured of this frame; fingerprint it first"
-            decisions[frame_id] = _Decision("quarantined", "signals", "unreadable", detail=detail)
+def _among(frames: pa.Table, frame_ids: Collection[str]) -> Mask:
+    found = pc.is_in(frames["frame_id"], value_set=pa.array(list(frame_ids), pa.string()))
+    return np.asarray(found.to_numpy(), dtype=np.bool_)
 
 
-def _keep_other_splits(frames: pa.Table, decisions: dict[str, _Decision]) -> None:
-    for frame_id, split in zip(frames["frame_id"].to_pylist(), frames["split"].to_pylist(), strict=True):
+def _signal_rows(request: FilterRequest) -> pa.ChunkedArray:
+    """Return for each frame the row of its signals; null where there is none."""
+    return pc.index_in(request.tables.frames["frame_id"], value_set=request.signals["frame_id"].combine_chunks())
+
+
+def _signals_of(request: FilterRequest, rows: Ints) -> pa.Table:
+    return request.signals.take(_signal_rows(request).take(pa.array(rows))).combine_chunks()
+
+
+def _measured(request: FilterRequest, rows: Ints) -> MeasuredFrames:
+    signals = _signals_of(request, rows)
+    return MeasuredFrames(signals, populations(request.tables.frames.take(pa.array(rows)), request.tables.sources))
+
+
+def _quarantine_unmeasured(request: FilterRequest, decisions: Decisions) -> None:
+    at = _signal_rows(request)
+    errors = request.signals["error"].take(at)
+    lost = np.flatnonzero(pc.or_(pc.is_null(at), pc.is_valid(errors)).to_numpy())
+    detail = pc.fill_null(errors.take(pa.array(lost)), _UNMEASURED)
+    decisions.decide(lost, Decision(verdict="quarantined", rule="signals", reason="unreadable", detail=detail))
+
+
+def _keep_other_splits(frames: pa.Table, decisions: Decisions) -> None:
+    for split in columns.SPLITS:
         if split != "train":
-            detail = f"{split} frames are not thinned"
-            decisions.setdefault(frame_id, _Decision("kept", "split", split, detail=detail))
-
-
-def _undecided(frames: pa.Table, decisions: Collection[str]) -> pa.Array:
-    decided = pa.array(list(decisions), pa.string())
-    return pc.invert(pc.is_in(frames["frame_id"], value_set=decided))
-
-
-def _populations(frames: pa.Table, sources: pa.Table) -> Groups:
-    """Number the populations: camera and time of day, and where that is not known camera and drive.
-
-    A drive of unknown light is compared with itself only, so a night drive without tags is no outlier among days.
-    """
-    times = attribute(frames, "time_of_day").tolist()
-    places = first_places(frames, sources)
-    keys = [
-        (camera, "time", time) if time else (camera, "drive", drive)
-        for time, (drive, camera) in zip(times, places, strict=True)
-    ]
-    numbers = {key: number for number, key in enumerate(dict.fromkeys(keys))}
-    return np.array([numbers[key] for key in keys], dtype=np.int64)
+            rows = np.flatnonzero(decisions.open & pc.equal(frames["split"], split).to_numpy())
+            why = Decision(verdict="kept", rule="split", reason=split, detail=f"{split} frames are not thinned")
+            decisions.decide(rows, why)
 
 
 def _drop_defects(
-    judged: MeasuredFrames, filters: Sequence[FrameFilter], decisions: dict[str, _Decision], spared: Mask
+    frames: tuple[Ints, MeasuredFrames], filters: Sequence[FrameFilter], decisions: Decisions, spared: Mask
 ) -> None:
-    frame_ids = judged.signals["frame_id"].to_pylist()
+    judged, measured = frames
     for item in filters:
-        scores = item.score(judged)
-        for row in np.flatnonzero(~item.keep(scores) & ~spared).tolist():
-            score = float(scores[row])
-            detail = f"{item.unit} {score:g}, limit {item.limit:g}"
-            dropped = _Decision("dropped", item.rule, item.reason, score, item.limit, detail=detail)
-            decisions.setdefault(frame_ids[row], dropped)
-
-
-def _drop_near_duplicates(request: FilterRequest, shield: dict[str, str], decisions: dict[str, _Decision]) -> None:
-    section = request.filters.near_duplicates
-    if not section.enabled:
-        return
-    for frame_id, twin in thin(_candidates(request, shield, decisions), section).items():
-        unit = "s after or before" if twin.rule == MIN_GAP else "bits from"
-        dropped = _Decision(
-            "dropped",
-            twin.rule,
-            REASONS[twin.rule],
-            twin.score,
-            twin.limit,
-            twin.frame_id,
-            f"{twin.score:g} {unit} the kept frame, limit {twin.limit:g}",
+        scores = item.score(measured)
+        beyond = np.flatnonzero(~item.keep(scores) & ~spared[judged] & decisions.open[judged])
+        detail = score_texts(scores[beyond], f"{item.unit} {{:g}}, limit {item.limit:g}")
+        dropped = Decision(
+            verdict="dropped",
+            rule=item.rule,
+            reason=item.reason,
+            score=scores[beyond],
+            limit=float(item.limit),
+            detail=detail,
         )
-        decisions[frame_id] = dropped
+        decisions.decide(judged[beyond], dropped)
 
 
-def _candidates(request: FilterRequest, shield: dict[str, str], decisions: dict[str, _Decision]) -> list[Candidate]:
-    frames = request.tables.frames
-    codes = dict(zip(request.signals["frame_id"].to_pylist(), request.signals["phash64"].to_pylist(), strict=True))
-    seen = sightings(request.tables.sources)
-    nowhere = Sighting(("", ""))
-    candidates = []
-    for frame_id, labeled in zip(frames["frame_id"].to_pylist(), labeled_mask(frames).tolist(), strict=True):
-        if frame_id not in decisions:
-            rank = _SHIELDED if frame_id in shield else _LABELED if labeled else _OTHER
-            sighting = seen.get(frame_id, nowhere)
-            candidates.append(Candidate(frame_id, codes[frame_id], sighting, rank, rank == _SHIELDED))
-    return candidates
+def _drop_near_duplicates(request: FilterRequest, shielded: Mask, decisions: Decisions) -> None:
+    section = request.filters.near_duplicates
+    rows = np.flatnonzero(decisions.open)
+    signals = _signals_of(request, rows)
+    candidates = _candidates(request, rows, signals, shielded[rows])
+    if section.equal_pixels and request.pixels is not None:
+        look = _looks(signals, request.tables.frames.take(pa.array(rows)))
+        twins = thin_with_pixels(candidates, Lookalikes(look, request.tables, request.pixels), section)
+    else:
+        twins = thin(candidates, section)
+    for number, rule in enumerate(RULES):
+        mine = twins.rule == number
+        decisions.decide(rows[twins.frame[mine]], _twins(rule, twins, mine, candidates.frame_ids))
 
 
-def _keep_rest(frames: pa.Table, shield: dict[str, str], decisions: dict[str, _Decision]) -> None:
-    plain = _Decision("kept", "filters", "kept")
-    for frame_id in frames["frame_id"].to_pylist():
-        if frame_id in shield:
-            case = shield[frame_id]
-            decisions[frame_id] = _Decision("kept", "corner_cases", "corner_case", detail=f"shielded by {case}")
-        else:
-            decisions.setdefault(frame_id, plain)
-
-
-def _outcome(request: FilterRequest, decisions: dict[str, _Decision]) -> FilterOutcome:
-    table = _decision_table(decisions)
-    kept = table["frame_id"].filter(pc.equal(table["verdict"], "kept"))
-    unreadable = table["frame_id"].filter(pc.equal(table["verdict"], "quarantined")).combine_chunks()
-    return FilterOutcome(
-        kept_tables=request.tables.only(kept),
-        decisions=table,
-        quarantine=_quarantine_table(request.tables, unreadable, decisions),
-        counts=_counts(request.tables.frames.num_rows, decisions),
+def _candidates(request: FilterRequest, rows: Ints, signals: pa.Table, shielded: Mask) -> Candidates:
+    frames = request.tables.frames.take(pa.array(rows))
+    frame_ids = frames["frame_id"].combine_chunks()
+    return Candidates(
+        frame_ids=frame_ids,
+        phash64=signals["phash64"].to_numpy(),
+        seen=sightings(frame_ids, request.tables.sources),
+        rank=np.where(shielded, _SHIELDED, np.where(labeled_mask(frames), _LABELED, _OTHER)),
+        shielded=shielded,
+        distinct=pairs_among(frame_ids, request.by_hand.pairs()),
     )
 
 
-def _decision_table(decisions: dict[str, _Decision]) -> pa.Table:
-    ordered = sorted(decisions.items())
-    names = [name for name in columns.DECISIONS.names if name not in {"frame_id", "step"}]
-    values = {name: [getattr(decision, name) for _, decision in ordered] for name in names}
-    ids = [frame_id for frame_id, _ in ordered]
-    return pa.table({"frame_id": ids, "step": [STEP] * len(ids), **values}, schema=columns.DECISIONS)
+def _looks(signals: pa.Table, frames: pa.Table) -> Ints:
+    """Number the frames by hash and size."""
+    import polars as pl
 
-
-def _quarantine_table(tables: SnapshotTables, unreadable: pa.Array, decisions: dict[str, _Decision]) -> pa.Table:
-    sizes = dict(zip(tables.frames["frame_id"].to_pylist(), tables.frames["byte_count"].to_pylist(), strict=True))
-    found = tables.sources.filter(pc.is_in(tables.sources["frame_id"], value_set=unreadable)).to_pylist()
-    rows = [
+    names = [name for name in _LOOK if name in signals.column_names and not signals[name].null_count]
+    keys = pl.DataFrame(
         {
-            "batch": source["batch"],
-            "path": source["path"],
-            "reason": decisions[source["frame_id"]].reason,
-            "detail": decisions[source["frame_id"]].detail,
-            "byte_count": sizes[source["frame_id"]],
+            **{name: pl.from_arrow(signals[name]) for name in names},
+            "width": frames["width"].to_numpy(),
+            "height": frames["height"].to_numpy(),
         }
-        for source in found
-    ]
-    return pa.Table.from_pylist(rows, schema=columns.QUARANTINE)
+    )
+    return keys.select(pl.struct(pl.all()).rank("dense").cast(pl.Int64)).to_series().to_numpy()
 
 
-def _counts(frames_in: int, decisions: dict[str, _Decision]) -> dict[str, int]:
-    verdicts = Counter(decision.verdict for decision in decisions.values())
-    reasons = Counter(f"{item.verdict}_{item.reason}" for item in decisions.values() if item.verdict != "kept")
-    shielded = sum(item.reason == "corner_case" for item in decisions.values())
-    counts = {"frames_in": frames_in, **{verdict: verdicts[verdict] for verdict in columns.VERDICTS}}
-    return {**counts, "kept_corner_case": shielded, **dict(sorted(reasons.items()))}
+def _twins(rule: str, twins: Twins, mine: Mask, frame_ids: pa.Array) -> Decision:
+    score, limit = twins.score[mine], twins.limit[mine]
+    shown = float(limit[0]) if len(limit) else 0.0
+    unit = UNITS.get(rule, "bits from the kept frame")
+    return Decision(
+        verdict="dropped",
+        rule=rule,
+        reason=REASONS[rule],
+        score=score,
+        limit=limit,
+        twin=frame_ids.take(pa.array(twins.twin[mine])),
+        detail=score_texts(score, f"{{:g}} {unit}, limit {shown:g}"),
+    )
+
+
+def _keep_rare(frames: pa.Table, shield: Mapping[str, str], rare: Mask, decisions: Decisions) -> None:
+    rows = np.flatnonzero(rare & decisions.open)
+    names = [f"shielded by {shield[name]}" for name in frames["frame_id"].take(pa.array(rows)).to_pylist()]
+    why = Decision(verdict="kept", rule="corner_cases", reason="corner_case", detail=pa.array(names, pa.string()))
+    decisions.decide(rows, why)
+
+
+def _outcome(request: FilterRequest, decisions: pa.Table) -> FilterOutcome:
+    kept = decisions["frame_id"].filter(pc.equal(decisions["verdict"], "kept"))
+    return FilterOutcome(
+        kept_tables=request.tables.only(kept),
+        decisions=decisions,
+        quarantine=quarantine_rows(decisions, request.tables.frames, request.tables.sources),
+        counts=counts_of(decisions),
+    )

@@ -1,169 +1,141 @@
 """Frames that show what a kept frame shows: near by perceptual hash, or taken right beside it in time."""
 
-from bisect import bisect_left, insort
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field
-from typing import Final, TypeAlias
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from driveflow.flow.sections import NearDuplicateSection
-from driveflow.neighbours.hamming import HammingIndex
-from filtering.places import Place, Sighting
+from driveflow.neighbours.hamming import distances_bits
+from driveflow.neighbours.leader_scan import Followers, NamedPairs, follow
+from filtering.places import Floats, Ints, Sightings
+from filtering.twin_groups import KINDS, NS_PER_S, TwinGroups, group_limits_bits, twin_groups
 
+EQUAL_PIXELS: Final = "equal_pixels"
 SAME_DRIVE: Final = "near_duplicates.same_drive"
 ACROSS_DRIVES: Final = "near_duplicates.across_drives"
+ACROSS_CAMERAS: Final = "near_duplicates.across_cameras"
 MIN_GAP: Final = "near_duplicates.min_gap"
-REASONS: Final = {SAME_DRIVE: "near_duplicate", ACROSS_DRIVES: "near_duplicate", MIN_GAP: "min_gap"}
-_NS_PER_S = 1_000_000_000
+MIN_GAP_M: Final = "near_duplicates.min_gap_m"
+RULES: Final = (EQUAL_PIXELS, SAME_DRIVE, ACROSS_DRIVES, ACROSS_CAMERAS, MIN_GAP, MIN_GAP_M)
+REASONS: Final = {
+    EQUAL_PIXELS: "exact_duplicate",
+    SAME_DRIVE: "near_duplicate",
+    ACROSS_DRIVES: "near_duplicate",
+    ACROSS_CAMERAS: "near_duplicate",
+    MIN_GAP: "min_gap",
+    MIN_GAP_M: "min_gap",
+}
+UNITS: Final = {
+    MIN_GAP: "s after or before the kept frame",
+    MIN_GAP_M: "m from the kept frame",
+    EQUAL_PIXELS: "bits from the kept frame, every pixel equal",
+}
+_BY_GAP, _BY_GAP_M = RULES.index(MIN_GAP), RULES.index(MIN_GAP_M)
 
-Timed: TypeAlias = tuple[int, int]  # captured_ns, position
+Codes = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
-    """A frame to thin: frames of a lower `rank` are asked first, and `shielded` ones stay whatever they resemble."""
+class Candidates:
+    """Frames to thin, as columns.
 
-    frame_id: str
-    phash64: int
-    sighting: Sighting
-    rank: int = 0
-    shielded: bool = False
+    Frames of a lower `rank` are asked first, and `shielded` ones stay whatever they resemble. `seen` numbers its frames
+    as these columns do. `pixels` are equal where the pixels of two frames are, -1 where that is not known. No frame is
+    the twin of one it is `distinct` from.
+    """
+
+    frame_ids: pa.Array
+    phash64: Codes
+    seen: Sightings
+    rank: Ints
+    shielded: Mask
+    pixels: Ints | None = None
+    distinct: NamedPairs | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Twin:
-    """The kept frame that a dropped one resembles: `score` is bits, or seconds under the rule `MIN_GAP`."""
+class Twins:
+    """Frames to drop and the kept frame that each resembles, by their place among the candidates.
 
-    rule: str
-    frame_id: str
-    score: float
-    limit: float
-
-
-def thin(candidates: list[Candidate], section: NearDuplicateSection) -> dict[str, Twin]:
-    """Return for every frame to drop the kept frame it resembles.
-
-    The leader rule: frames are asked by rank, then drive by drive in time order, and compared with kept frames only, so
-    every dropped frame has a kept twin within its limit. Frames of different cameras never resemble each other.
+    `rule` is a place in `RULES`; `score` and `limit` are bits, seconds under `MIN_GAP`, metres under `MIN_GAP_M`. A
+    score that is no distance, or beyond its limit, is refused.
     """
-    ordered = sorted(candidates, key=lambda item: (item.rank, item.sighting.order, item.frame_id))
-    kept = _Kept(section, ordered)
-    dropped: dict[str, Twin] = {}
-    for position, candidate in enumerate(ordered):
-        twin = None if candidate.shielded else kept.twin(candidate)
-        if twin is None:
-            kept.add(position)
-        else:
-            dropped[candidate.frame_id] = twin
-    return dropped
 
-
-def relation(left: Sighting, right: Sighting, section: NearDuplicateSection) -> tuple[str, int] | None:
-    """Return the rule that holds between two frames and its limit in bits; None where they share no camera.
-
-    A shared drive and camera allow the wider limit, within `window_s` where that is set; frames without a time are
-    then taken as far apart.
-    """
-    if any(_within(left, right, place, section.window_s) for place in left.taken_ns if place in right.taken_ns):
-        return SAME_DRIVE, same_drive_limit_bits(section)
-    if left.cameras & right.cameras:
-        return ACROSS_DRIVES, section.across_drives_max_bits
-    return None
-
-
-def same_drive_limit_bits(section: NearDuplicateSection) -> int:
-    """Return the limit within a drive, which is never stricter than the one across drives."""
-    return max(section.same_drive_max_bits, section.across_drives_max_bits)
-
-
-def gap_s(left: Sighting, right: Sighting) -> float | None:
-    """Return how many seconds lie between two frames where one camera of one drive took both; None where none did."""
-    gaps = [
-        abs(taken - other)
-        for place, taken in left.taken_ns.items()
-        if taken is not None and (other := right.taken_ns.get(place)) is not None
-    ]
-    return round(min(gaps) / _NS_PER_S, 6) if gaps else None
-
-
-def _within(left: Sighting, right: Sighting, place: Place, window_s: float) -> bool:
-    if window_s == 0:
-        return True
-    taken, other = left.taken_ns[place], right.taken_ns[place]
-    return taken is not None and other is not None and abs(taken - other) <= window_s * _NS_PER_S
-
-
-@dataclass(slots=True)
-class _Kept:
-    """The frames kept so far, indexed by hash for each place and camera, and by time for each place."""
-
-    section: NearDuplicateSection
-    ordered: list[Candidate]
-    places: dict[Place, HammingIndex] = field(default_factory=dict)
-    cameras: dict[str, HammingIndex] = field(default_factory=dict)
-    times: defaultdict[Place, list[Timed]] = field(default_factory=lambda: defaultdict(list))
-    crowded: frozenset[Place] = frozenset()
+    frame: Ints
+    twin: Ints
+    rule: Ints
+    score: Floats
+    limit: Floats
 
     def __post_init__(self) -> None:
-        counts = Counter(place for item in self.ordered for place in item.sighting.places)
-        self.crowded = frozenset(place for place, count in counts.items() if count > 1)  # a still needs no index
+        sound = (self.score >= 0) & (self.score <= self.limit)  # NaN is neither
+        if not sound.all():
+            worst = self.score[~sound][:5].tolist()
+            raise AssertionError(f"{int((~sound).sum())} distances are no distances within their limit: {worst}")
 
-    def add(self, position: int) -> None:
-        item = self.ordered[position]
-        timed = self.section.window_s > 0 or self.section.min_gap_s > 0
-        for place, taken in item.sighting.taken_ns.items():
-            if timed and taken is not None:
-                insort(self.times[place], (taken, position))
-            if self.section.window_s == 0 and place in self.crowded:
-                index = self.places.setdefault(place, HammingIndex(same_drive_limit_bits(self.section)))
-                index.add(item.phash64, position)
-        for camera in item.sighting.cameras:
-            index = self.cameras.setdefault(camera, HammingIndex(self.section.across_drives_max_bits))
-            index.add(item.phash64, position)
 
-    def twin(self, item: Candidate) -> Twin | None:
-        """Return the nearest kept frame within its limit, else one too close in time, else None."""
-        found = [*self._by_place(item), *self._by_camera(item)]
-        if found:
-            distance, position = min(found)
-            other = self.ordered[position]
-            rule, limit = relation(item.sighting, other.sighting, self.section) or (ACROSS_DRIVES, 0)
-            return Twin(rule, other.frame_id, distance, limit)
-        return self._by_gap(item)
+def thin(candidates: Candidates, section: NearDuplicateSection) -> Twins:
+    """Return every frame to drop with the kept frame it resembles.
 
-    def _by_place(self, item: Candidate) -> list[tuple[int, int]]:
-        if self.section.window_s > 0:
-            return self._by_window(item)
-        nears = [self.places[place].nearest(item.phash64) for place in item.sighting.places if place in self.places]
-        return [(near.distance_bits, near.label) for near in nears if near is not None]
+    The leader rule: frames are asked by rank, then drive by drive in time order, and compared with kept frames only, so
+    every dropped frame has a kept twin within its limit. Frames of different cameras resemble each other only where the
+    section says so, or where every pixel is equal. The nearest kept frame is the twin, of several the one asked first;
+    where none is near, one too close in time or place.
+    """
+    asking = asking_order(candidates)
+    pixels = np.full(len(asking), -1) if candidates.pixels is None else candidates.pixels
+    groups = twin_groups(candidates.seen, asking, pixels, section)
+    barred = None if candidates.distinct is None else _in_order(candidates.distinct, asking)
+    found = follow(candidates.phash64[asking], groups.members, groups.rules, candidates.shielded[asking], barred)
+    twins = _named(found, groups, asking, section)
+    _recheck(twins, candidates.phash64)
+    return twins
 
-    def _by_camera(self, item: Candidate) -> list[tuple[int, int]]:
-        nears = [self.cameras[name].nearest(item.phash64) for name in item.sighting.cameras if name in self.cameras]
-        return [(near.distance_bits, near.label) for near in nears if near is not None]
 
-    def _by_window(self, item: Candidate) -> list[tuple[int, int]]:
-        window_ns = int(self.section.window_s * _NS_PER_S)
-        limit = same_drive_limit_bits(self.section)
-        found = []
-        for place, taken in item.sighting.taken_ns.items():
-            times = self.times.get(place, []) if taken is not None else []
-            start = bisect_left(times, ((taken or 0) - window_ns, -1))
-            stop = bisect_left(times, ((taken or 0) + window_ns + 1, -1))
-            for _, position in times[start:stop]:
-                distance = (self.ordered[position].phash64 ^ item.phash64).bit_count()
-                if distance <= limit:
-                    found.append((distance, position))
-        return found
+def asking_order(candidates: Candidates) -> Ints:
+    """Return the places of the candidates in the order in which they are asked."""
+    by_id = pc.sort_indices(candidates.frame_ids).to_numpy().astype(np.int64)
+    return np.asarray(by_id[np.lexsort((candidates.seen.order[by_id], candidates.rank[by_id]))])
 
-    def _by_gap(self, item: Candidate) -> Twin | None:
-        """Return the kept frame nearest in time where it lies within the temporal floor."""
-        if self.section.min_gap_s == 0:
-            return None
-        beside = []
-        for place, taken in item.sighting.taken_ns.items():
-            times = self.times.get(place, []) if taken is not None else []
-            at = bisect_left(times, (taken or 0, -1))
-            beside += [(abs(time - (taken or 0)), position) for time, position in times[max(at - 1, 0) : at + 1]]
-        if not beside or min(beside)[0] >= self.section.min_gap_s * _NS_PER_S:
-            return None
-        gap_ns, position = min(beside)
-        return Twin(MIN_GAP, self.ordered[position].frame_id, round(gap_ns / _NS_PER_S, 6), self.section.min_gap_s)
+
+def _named(found: Followers, groups: TwinGroups, asking: Ints, section: NearDuplicateSection) -> Twins:
+    """Name the rule of each follower, with what was measured and its limit."""
+    rows = np.flatnonzero(found.leader != np.arange(len(asking)))
+    leader, group = found.leader[rows], found.group[rows]
+    kind, bits, gap_ns = groups.kind[group], found.distance_bits[rows], found.gap_ns[rows]
+    by_time = (gap_ns >= 0) & (gap_ns < groups.rules.floor_ns)
+    by_place = (gap_ns >= 0) & ~by_time
+    score = np.where(by_time, np.round(gap_ns / NS_PER_S, 6), bits.astype(np.float64))
+    score[by_place] = np.round(groups.gap_m(rows[by_place], leader[by_place], group[by_place]), 3)
+    floors = np.where(by_time, section.min_gap_s, section.min_gap_m)
+    return Twins(
+        frame=asking[rows],
+        twin=asking[leader],
+        rule=np.select([by_time, by_place], [_BY_GAP, _BY_GAP_M], kind),
+        score=score,
+        limit=np.where(gap_ns >= 0, floors, group_limits_bits(section)[kind % KINDS]),
+    )
+
+
+def _recheck(twins: Twins, codes: Codes) -> None:
+    """Compare every distance in bits with that of the pair itself; raise where the search was wrong."""
+    near = twins.rule < _BY_GAP
+    apart = distances_bits(codes[twins.frame[near]], codes[twins.twin[near]])
+    if (apart != twins.score[near]).any():
+        raise AssertionError("a near-duplicate is not as far from its twin as was found")
+
+
+def _in_order(pairs: NamedPairs, asking: Ints) -> NamedPairs:
+    """Return the pairs of candidates as pairs of places in the order of asking."""
+    rank = np.empty(len(asking), np.int64)
+    rank[asking] = np.arange(len(asking))
+    sizes = np.diff(pairs.starts)
+    owner = rank[np.repeat(np.arange(len(sizes)), sizes)]
+    by_owner = np.argsort(owner, kind="stable")
+    starts = np.append(0, np.cumsum(sizes[asking]))
+    return NamedPairs(starts, rank[pairs.items][by_owner], pairs.distance[by_owner])

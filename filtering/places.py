@@ -1,85 +1,109 @@
 """Where and when frames were taken, as their sources say."""
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 import pyarrow as pa
 
-_DIGITS = re.compile(r"(\d+)")
+from driveflow.neighbours.leader_scan import NO_TIME
+from filtering.natural_order import dense_ranks, natural_ranks
 
-Place = tuple[str, str]  # drive, camera
+Ints: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+Place: TypeAlias = tuple[str, str]  # drive, camera
+_EQUATOR_M, _FLATTENING = 6_378_137.0, 1 / 298.257223563  # the ellipsoid of GPS
+_COLUMNS = ("frame_id", "batch", "path", "drive", "camera", "captured_ns", "lat", "lon")
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """All places of one frame.
+class Sightings:
+    """Every place of every frame, as rows by frame; frames and places are numbers.
 
-    `first` is the place of its first source by batch and path; `taken_ns` maps each place to the earliest time the
-    frame was taken there, None where no source says; `order` sorts frames of one drive and camera by time, or by path
-    with numbers as numbers.
+    Of a frame with several sources in one place, `time_ns` is the earliest known time (NO_TIME: none is) and
+    `position_m` the first known position, from the centre of the Earth (NaN: none is). `place` numbers a drive and
+    camera, `camera` that camera. `order`, an entry a frame, sorts frames as they are asked: by drive, camera and time
+    of the first source by batch and path; those without a time come after them, by path with numbers as numbers.
     """
 
-    first: Place
-    taken_ns: dict[Place, int | None] = field(default_factory=dict)
-    order: tuple[object, ...] = ()
-
-    @property
-    def places(self) -> tuple[Place, ...]:
-        """The drives and cameras that took the frame."""
-        return tuple(self.taken_ns)
-
-    @property
-    def cameras(self) -> frozenset[str]:
-        """The cameras that took the frame."""
-        return frozenset(camera for _, camera in self.taken_ns)
+    frame: Ints
+    place: Ints
+    camera: Ints
+    time_ns: Ints
+    position_m: Floats
+    order: Ints
 
 
-def sightings(sources: pa.Table) -> dict[str, Sighting]:
-    """Return the places of every frame in `sources`."""
-    ordered, starts = _by_frame(sources)
-    ids = ordered["frame_id"].to_pylist()
-    ends = [*starts[1:], len(ids)][: len(starts)]
-    columns = [ordered[name].to_pylist() for name in ("path", "drive", "camera", "captured_ns")]
-    return {
-        ids[start]: _sighting(*(column[start:end] for column in columns))
-        for start, end in zip(starts, ends, strict=True)
-    }
+def sightings(frame_ids: pa.Array | pa.ChunkedArray, sources: pa.Table) -> Sightings:
+    """Return the places of `frame_ids`, numbered in their order; frames without a source come first and have none."""
+    found = _seen(frame_ids, sources)
+    drive, camera = dense_ranks(found["drive"].to_arrow()), dense_ranks(found["camera"].to_arrow())
+    known = found.with_columns(drive=drive, camera=camera, place=drive * (camera.max(initial=0) + 1) + camera)
+    here = pl.col("lat").is_finite() & pl.col("lon").is_finite()
+    rows = known.group_by(["frame", "place"], maintain_order=True).agg(
+        pl.col("drive", "camera", "path").first(),
+        pl.col("captured_ns").min(),
+        pl.col("lat", "lon").filter(here).first(),
+    )
+    lat, lon = (rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("lat", "lon"))
+    return Sightings(
+        frame=rows["frame"].to_numpy(),
+        place=rows["place"].to_numpy(),
+        camera=rows["camera"].to_numpy(),
+        time_ns=rows["captured_ns"].fill_null(NO_TIME).to_numpy(),
+        position_m=positions_m(lat, lon),
+        order=_order(rows.unique("frame", keep="first", maintain_order=True), len(frame_ids)),
+    )
 
 
 def first_places(frames: pa.Table, sources: pa.Table) -> list[Place]:
     """Return the first place of each row of `frames`; ("", "") where no source is known."""
-    ordered, starts = _by_frame(sources)
-    first = ordered.take(pa.array(starts, pa.int64()))
-    names = zip(*(first[name].to_pylist() for name in ("frame_id", "drive", "camera")), strict=True)
-    known = {frame_id: (drive, camera) for frame_id, drive, camera in names}
-    return [known.get(frame_id, ("", "")) for frame_id in frames["frame_id"].to_pylist()]
+    return list(first_place_columns(frames["frame_id"], sources).iter_rows())
 
 
-def _by_frame(sources: pa.Table) -> tuple[pa.Table, list[int]]:
-    """Return the sources by frame, batch and path, and where each frame begins."""
-    names = ["frame_id", "batch", "path", "drive", "camera", "captured_ns"]
-    ordered = sources.select(names).sort_by([(name, "ascending") for name in names[:3]])
-    ids = ordered["frame_id"].to_numpy()
-    starts = np.flatnonzero(np.append(True, ids[1:] != ids[:-1])) if len(ids) else np.array([], np.int64)
-    return ordered, starts.tolist()
+def first_place_columns(frame_ids: pa.Array | pa.ChunkedArray, sources: pa.Table) -> pl.DataFrame:
+    """Return `drive` and `camera` of the first source of each frame by batch and path; empty where none is known."""
+    first = _seen(frame_ids, sources).unique("frame", keep="first", maintain_order=True)
+    every = pl.DataFrame({"frame": np.arange(len(frame_ids))})
+    found = every.join(first, on="frame", how="left", maintain_order="left")
+    return found.select(pl.col("drive", "camera").fill_null(""))
 
 
-def natural(path: str) -> tuple[tuple[int, int, str], ...]:
-    """Return a key that sorts numbers in `path` as numbers.
+def positions_m(lat: Floats, lon: Floats) -> Floats:
+    """Return points on the ellipsoid as x, y, z from the centre of the Earth; the straight line between two is metres.
 
-    >>> sorted(["f10.jpg", "f9.jpg"], key=natural)
-    ['f9.jpg', 'f10.jpg']
+    >>> one, other = positions_m(np.array([48.0, 48.0]), np.array([11.0, 11.001]))
+    >>> round(float(np.linalg.norm(one - other)), 1)
+    74.6
     """
-    return tuple((0, int(part), "") if part.isdecimal() else (1, 0, part) for part in _DIGITS.split(path) if part)
+    north, east = np.radians(lat), np.radians(lon)
+    squeeze = (1 - _FLATTENING) ** 2
+    radius = _EQUATOR_M / np.sqrt(np.cos(north) ** 2 + squeeze * np.sin(north) ** 2)
+    x_m, y_m = radius * np.cos(north) * np.cos(east), radius * np.cos(north) * np.sin(east)
+    return np.stack([x_m, y_m, squeeze * radius * np.sin(north)], axis=1)
 
 
-def _sighting(paths: list[str], drives: list[str], cameras: list[str], times: list[int | None]) -> Sighting:
-    taken: dict[Place, int | None] = {}
-    for drive, camera, time in zip(drives, cameras, times, strict=True):
-        known = taken.get((drive, camera))
-        taken[drive, camera] = time if known is None else known if time is None else min(known, time)
-    first = (drives[0], cameras[0])
-    at = taken[first]
-    by_path = natural(paths[0]) if at is None else ()
-    return Sighting(first, taken, (*first, at is None, at or 0, by_path))
+def _seen(frame_ids: pa.Array | pa.ChunkedArray, sources: pa.Table) -> pl.DataFrame:
+    """Return the sources of `frame_ids` by frame, batch and path; `frame` numbers them."""
+    wanted = pl.DataFrame({"frame_id": pl.Series(frame_ids)}, schema={"frame_id": pl.String}).with_row_index("frame")
+    table = pl.DataFrame(pl.from_arrow(sources.select(_COLUMNS)))
+    found = table.join(wanted.with_columns(pl.col("frame").cast(pl.Int64)), on="frame_id", how="inner")
+    return found.drop("frame_id").with_columns(pl.col("drive", "camera").fill_null("")).sort("frame", "batch", "path")
+
+
+def _order(first: pl.DataFrame, frames: int) -> Ints:
+    """Return for each frame where it stands; -1 without a place."""
+    time = first["captured_ns"]
+    paths = pl.select(pl.when(time.is_null()).then(first["path"]).otherwise(pl.lit(""))).to_series()
+    keys = [first["drive"], first["camera"], time.is_null(), time.fill_null(0)]
+    columns = [natural_ranks(paths.to_arrow()), *(key.to_numpy() for key in reversed(keys))]
+    by_key = np.lexsort(columns) if len(first) else np.zeros(0, np.int64)
+    differs = np.zeros(max(len(first) - 1, 0), np.bool_)
+    for column in columns:
+        differs |= column[by_key][1:] != column[by_key][:-1]
+    order = np.full(frames, -1, np.int64)
+    order[first["frame"].to_numpy()[by_key]] = np.append(0, np.cumsum(differs))[: len(first)]
+    return order

@@ -1,16 +1,26 @@
-"""Prove again, from the stored signals, that every dropped frame has a kept twin within its limit."""
+"""Prove again, from what is stored, that every dropped frame has a kept twin within its limit."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
-from filtering.near_duplicates import MIN_GAP, REASONS, gap_s, relation
-from filtering.places import Sighting, sightings
+from driveflow.neighbours.hamming import distances_bits
+from filtering.decisions import Floats, Mask
+from filtering.equal_pixels import digest_or_none
+from filtering.fingerprint import Pixels
+from filtering.near_duplicates import EQUAL_PIXELS, MIN_GAP, MIN_GAP_M, REASONS
+from filtering.pair_relations import PairRelations, pair_relations
+from filtering.places import sightings
+from filtering.twin_groups import group_limits_bits
 
 _TOLERANCE_S = 1e-6
+_TOLERANCE_M = 2e-3  # a score is rounded to millimetres
+Why: TypeAlias = Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,92 +48,141 @@ class VerifyReport:
 
 
 @dataclass(frozen=True, slots=True)
-class _Evidence:
-    """What the pairs are checked against."""
-
-    verdicts: Mapping[str, str]
-    codes: Mapping[str, int | None]
-    seen: Mapping[str, Sighting]
-    section: NearDuplicateSection
-
-
-def verify_decisions(decisions: pa.Table, signals: pa.Table, sources: pa.Table, filters: FilterSection) -> VerifyReport:
-    """Check every dropped frame that names a twin: it is kept, as far away as was said, and within the limit.
+class Evidence:
+    """What pairs are checked against.
 
     `sources` should hold the places of dropped frames too; of a pair without a known place, only hash and twin are
-    checked, against the limit that the decision names.
+    checked, against the limit that the decision names. Equal pixels are decoded again where `pixels` can be read.
     """
-    evidence = _Evidence(
-        dict(zip(decisions["frame_id"].to_pylist(), decisions["verdict"].to_pylist(), strict=True)),
-        dict(zip(signals["frame_id"].to_pylist(), signals["phash64"].to_pylist(), strict=True)),
-        sightings(sources),
-        filters.near_duplicates,
-    )
+
+    signals: pa.Table
+    sources: pa.Table
+    filters: FilterSection
+    pixels: Pixels | None = None
+
+
+def verify_decisions(decisions: pa.Table, evidence: Evidence) -> VerifyReport:
+    """Check every dropped frame that names a twin: it is kept, as far away as was said, and within the limit."""
     rules = pc.is_in(decisions["rule"], value_set=pa.array(list(REASONS)))
-    pairs = decisions.filter(pc.and_(rules, pc.equal(decisions["verdict"], "dropped"))).to_pylist()
-    orphans: list[Finding] = []
-    wrong = _twice(decisions)
-    for pair in pairs:
-        finding, is_orphan = _check(pair, evidence)
-        if finding:
-            (orphans if is_orphan else wrong).append(Finding(pair["frame_id"], pair["twin"], finding))
-    return VerifyReport(decisions.num_rows, len(pairs), tuple(orphans), tuple(wrong))
+    pairs = _Pairs(decisions.filter(pc.and_(rules, pc.equal(decisions["verdict"], "dropped"))), decisions, evidence)
+    faults = _Faults(pairs.table)
+    _check_twins(pairs, faults)
+    _check_bits(pairs, faults)
+    _check_gaps(pairs, faults, MIN_GAP, pairs.relations.gap_s, ("s", _TOLERANCE_S, pairs.section.min_gap_s))
+    _check_gaps(pairs, faults, MIN_GAP_M, pairs.relations.gap_m, ("m", _TOLERANCE_M, pairs.section.min_gap_m))
+    _check_pixels(pairs, faults, evidence.pixels)
+    orphans, wrong = faults.findings()
+    return VerifyReport(decisions.num_rows, pairs.table.num_rows, orphans, (*_twice(decisions), *wrong))
 
 
-def _twice(decisions: pa.Table) -> list[Finding]:
+class _Pairs:
+    """The dropped frames with their twins, as columns."""
+
+    def __init__(self, table: pa.Table, decisions: pa.Table, evidence: Evidence) -> None:
+        self.table = table
+        self.section: NearDuplicateSection = evidence.filters.near_duplicates
+        self.rule = table["rule"].to_numpy()
+        self.score, self.limit = (table[name].cast(pa.float64()).to_numpy() for name in ("score", "limit"))
+        self.named = np.asarray(pc.is_valid(table["twin"]).to_numpy(), np.bool_)
+        at = pc.index_in(table["twin"], value_set=decisions["frame_id"].combine_chunks())
+        self.verdict = pc.fill_null(decisions["verdict"].take(at), "not among the decisions").to_numpy()
+        left, right = (_hashes(table[name], evidence.signals) for name in ("frame_id", "twin"))
+        self.hashed = left[1] & right[1]
+        self.bits = distances_bits(left[0], right[0])
+        self.relations = _relations(table, evidence)
+
+
+class _Faults:
+    """What is wrong with pairs; the first fault of a pair is the one that is told."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self._table = table
+        self.open = np.ones(table.num_rows, np.bool_)
+        self._told: dict[int, tuple[str, bool]] = {}
+
+    def note(self, faulty: Mask, why: Why, *, is_orphan: bool) -> None:
+        rows = np.flatnonzero(faulty & self.open)
+        self._told |= {row: (why(row), is_orphan) for row in rows.tolist()}
+        self.open[rows] = False
+
+    def findings(self) -> tuple[tuple[Finding, ...], tuple[Finding, ...]]:
+        """Return the orphans, and what is wrong otherwise, in the order of the decisions."""
+        found: tuple[list[Finding], list[Finding]] = ([], [])
+        for row, (why, is_orphan) in sorted(self._told.items()):
+            frame_id, twin = (self._table[name][row].as_py() for name in ("frame_id", "twin"))
+            found[0 if is_orphan else 1].append(Finding(frame_id, twin, why))
+        return tuple(found[0]), tuple(found[1])
+
+
+def _check_twins(pairs: _Pairs, faults: _Faults) -> None:
+    faults.note(~pairs.named, lambda _: "names no twin", is_orphan=True)
+    same = pc.equal(pairs.table["frame_id"], pc.fill_null(pairs.table["twin"], ""))
+    faults.note(np.asarray(same.to_numpy(), np.bool_), lambda _: "is its own twin", is_orphan=True)
+    faults.note(pairs.verdict != "kept", lambda row: f"its twin is {pairs.verdict[row]}", is_orphan=True)
+    no_distance = ~((pairs.score >= 0) & np.isfinite(pairs.score))
+    faults.note(no_distance, lambda row: f"its distance is said to be {pairs.score[row]:g}", is_orphan=False)
+
+
+def _check_bits(pairs: _Pairs, faults: _Faults) -> None:
+    near = ~np.isin(pairs.rule, [MIN_GAP, MIN_GAP_M])
+    faults.note(near & ~pairs.hashed, lambda _: "has no stored hash, or its twin has none", is_orphan=False)
+    exact = pairs.rule == EQUAL_PIXELS
+    related = ~pairs.relations.known | (pairs.relations.kind >= 0) | exact
+    faults.note(near & ~related, lambda _: "shares no camera with its twin", is_orphan=True)
+    allowed = group_limits_bits(pairs.section)[np.maximum(pairs.relations.kind, 0)]
+    limit = np.where(exact, 0, np.where(pairs.relations.known, allowed, pairs.limit))
+    far = near & ~(pairs.bits <= limit)
+    faults.note(far, lambda row: f"{pairs.bits[row]} bits from its twin, limit {limit[row]:g}", is_orphan=True)
+    faults.note(
+        near & (pairs.bits != pairs.score),
+        lambda row: f"{pairs.bits[row]} bits from its twin, said to be {pairs.score[row]}",
+        is_orphan=False,
+    )
+
+
+def _check_gaps(pairs: _Pairs, faults: _Faults, rule: str, gap: Floats, measure: tuple[str, float, float]) -> None:
+    unit, tolerance, limit = measure
+    mine = (pairs.rule == rule) & pairs.relations.known
+    nowhere = "was not taken by the camera of its twin, or at no known time or place"
+    faults.note(mine & np.isnan(gap), lambda _: nowhere, is_orphan=True)
+    faults.note(
+        mine & (gap >= limit), lambda row: f"{gap[row]:g} {unit} from its twin, limit {limit:g}", is_orphan=True
+    )
+    faults.note(
+        mine & (np.abs(gap - pairs.score) > tolerance),
+        lambda row: f"{gap[row]:g} {unit} from its twin, said to be {pairs.score[row]}",
+        is_orphan=False,
+    )
+
+
+def _check_pixels(pairs: _Pairs, faults: _Faults, pixels: Pixels | None) -> None:
+    """Decode both frames of each pair of equal pixels again."""
+    if pixels is None:
+        return
+    differs = np.zeros(pairs.table.num_rows, np.bool_)
+    for row in np.flatnonzero((pairs.rule == EQUAL_PIXELS) & faults.open).tolist():
+        found = {digest_or_none(pairs.table[name][row].as_py(), pixels) for name in ("frame_id", "twin")}
+        differs[row] = len(found) > 1 or None in found
+    faults.note(differs, lambda _: "its pixels are not those of its twin, or cannot be read", is_orphan=True)
+
+
+def _hashes(frame_ids: pa.ChunkedArray, signals: pa.Table) -> tuple[np.ndarray, Mask]:
+    """Return the hash of each frame and whether it has one."""
+    at = pc.index_in(frame_ids, value_set=signals["frame_id"].combine_chunks())
+    codes = signals["phash64"].take(at)
+    return pc.fill_null(codes, 0).to_numpy(), np.asarray(pc.is_valid(codes).to_numpy(), np.bool_)
+
+
+def _relations(table: pa.Table, evidence: Evidence) -> PairRelations:
+    names = pa.chunked_array([*table["frame_id"].chunks, *table["twin"].chunks], pa.string()).unique().drop_null()
+    left, right = (
+        pc.fill_null(pc.index_in(table[name], value_set=names), -1).to_numpy().astype(np.int64)
+        for name in ("frame_id", "twin")
+    )
+    return pair_relations(sightings(names, evidence.sources), left, right, evidence.filters.near_duplicates)
+
+
+def _twice(decisions: pa.Table) -> Sequence[Finding]:
     counts = pc.value_counts(decisions["frame_id"])
-    return [
-        Finding(count["values"].as_py(), None, f"decided {count['counts'].as_py()} times")
-        for count in counts
-        if count["counts"].as_py() > 1
-    ]
-
-
-def _check(pair: Mapping[str, object], evidence: _Evidence) -> tuple[str, bool]:
-    """Return what is wrong with a pair, empty where nothing is, and whether that leaves an orphan."""
-    frame_id, twin = str(pair["frame_id"]), pair["twin"]
-    if twin is None:
-        return "names no twin", True
-    if twin == frame_id:
-        return "is its own twin", True
-    if evidence.verdicts.get(str(twin)) != "kept":
-        return f"its twin is {evidence.verdicts.get(str(twin), 'not among the decisions')}", True
-    check = _check_gap if pair["rule"] == MIN_GAP else _check_distance
-    return check(pair, evidence)
-
-
-def _check_distance(pair: Mapping[str, object], evidence: _Evidence) -> tuple[str, bool]:
-    code, other = evidence.codes.get(str(pair["frame_id"])), evidence.codes.get(str(pair["twin"]))
-    if code is None or other is None:
-        return "has no stored hash, or its twin has none", False
-    distance = (code ^ other).bit_count()
-    limit = _limit_bits(pair, evidence)
-    if limit is None:
-        return "shares no camera with its twin", True
-    if distance > limit:
-        return f"{distance} bits from its twin, limit {limit}", True
-    if pair["score"] != distance:
-        return f"{distance} bits from its twin, said to be {pair['score']}", False
-    return "", False
-
-
-def _limit_bits(pair: Mapping[str, object], evidence: _Evidence) -> float | None:
-    left, right = evidence.seen.get(str(pair["frame_id"])), evidence.seen.get(str(pair["twin"]))
-    if left is None or right is None:
-        return float(str(pair["limit"]))
-    found = relation(left, right, evidence.section)
-    return None if found is None else found[1]
-
-
-def _check_gap(pair: Mapping[str, object], evidence: _Evidence) -> tuple[str, bool]:
-    left, right = evidence.seen.get(str(pair["frame_id"])), evidence.seen.get(str(pair["twin"]))
-    if left is None or right is None:
-        return "", False
-    gap = gap_s(left, right)
-    if gap is None:
-        return "was not taken by the camera of its twin, or at no known time", True
-    if gap >= evidence.section.min_gap_s:
-        return f"{gap:g} s from its twin, limit {evidence.section.min_gap_s:g}", True
-    if abs(gap - float(str(pair["score"]))) > _TOLERANCE_S:
-        return f"{gap:g} s from its twin, said to be {pair['score']}", False
-    return "", False
+    several = counts.filter(pc.greater(counts.field("counts"), 1))
+    return [Finding(count["values"], None, f"decided {count['counts']} times") for count in several.to_pylist()]

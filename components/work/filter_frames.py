@@ -14,6 +14,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return the snapshot of the kept frames, with a decision for every frame."""
     from components.work.settings import read_section
     from components.work.table_objects import read_table
+    from driveflow.by_hand import read_by_hand
     from driveflow.flow.sections import CornerCaseSection, FilterSection
     from driveflow.images.pixels import open_pixels
     from driveflow.snapshots import Beside, open_snapshot, write_snapshot
@@ -22,11 +23,14 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
 
     settings: Any = context.settings
     snapshot = open_snapshot(str(inputs["snapshot"]))
+    pixels = open_pixels(snapshot, context.place)
     request = FilterRequest(
         tables=snapshot.tables(),
         signals=read_table(str(inputs["signals"])),
         filters=read_section(FilterSection, settings["filters"]),
         corner_cases=tuple(read_section(CornerCaseSection, case) for case in settings["corner_cases"]),
+        pixels=pixels,
+        by_hand=read_by_hand(settings.get("by_hand", "")),
     )
     outcome = filter_frames(request)
     made_by = {
@@ -42,7 +46,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         counts=outcome.counts,
         pages={
             "summary": counts_page("Filter", outcome.counts),
-            "gallery": filter_gallery(request, outcome, open_pixels(snapshot, context.place)),
+            "gallery": filter_gallery(request, outcome, pixels),
         },
         objects=(kept.uri,),
     )

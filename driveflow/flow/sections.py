@@ -86,6 +86,10 @@ class NearDuplicateSection:
     across_drives_max_bits: Annotated[int, Field(ge=0, le=16)] = 2
     window_s: Annotated[float, Field(ge=0)] = 0.0  # same_drive limit holds within so many seconds; 0: no window
     min_gap_s: Annotated[float, Field(ge=0)] = 0.0  # temporal floor between kept frames of a camera; 0: none
+    min_gap_m: Annotated[float, Field(ge=0)] = 0.0  # and a floor in metres, where positions are known; 0: none
+    standstill_s: Annotated[float, Field(ge=0)] = 10.0  # after so long a frame stays though the car has not moved
+    across_cameras: bool = False  # compare frames of different cameras too, by the limit across drives
+    equal_pixels: bool = True  # a frame whose every pixel equals a kept one's is dropped whatever camera took it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

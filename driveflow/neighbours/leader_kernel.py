@@ -219,7 +219,7 @@ def _in_window(codes: Codes, row: int, rows: Rows, timeline: Timeline, rules: Ru
     for step in (-1, 1):
         slot = timeline.place[row] + step
         while timeline.begin[row] <= slot < timeline.end[row]:
-            if abs(rows.time_ns[timeline.order[slot]] - rows.time_ns[row]) > rules.window_ns:
+            if _gap(timeline.order[slot], row, rows) > rules.window_ns:
                 break
             other = timeline.owner[slot]
             if leaders.leads[other] and not leaders.barred[other]:
@@ -228,6 +228,12 @@ def _in_window(codes: Codes, row: int, rows: Rows, timeline: Timeline, rules: Ru
                     best = near
             slot += step
     return best
+
+
+@compiled
+def _gap(there: int, row: int, rows: Rows) -> int:
+    """Return the time between two rows, of which the second has one."""
+    return np.iinfo(np.int64).max if rows.time_ns[there] == NO_TIME else abs(rows.time_ns[there] - rows.time_ns[row])
 
 
 @compiled
@@ -249,7 +255,7 @@ def _beside(row: int, rows: Rows, timeline: Timeline, rules: Rules, leaders: Lea
         slot = timeline.place[row] + step
         while timeline.begin[row] <= slot < timeline.end[row]:
             there = timeline.order[slot]
-            gap = abs(rows.time_ns[there] - rows.time_ns[row])
+            gap = _gap(there, row, rows)
             if gap >= max(rules.floor_ns, rules.standstill_ns) or (best.item >= 0 and gap > best.distance):
                 break
             near = Near(gap, timeline.owner[slot])

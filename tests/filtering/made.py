@@ -32,6 +32,10 @@ class Made:
     signals: dict[str, float] = field(default_factory=dict)
     error: str | None = None
     also: tuple[tuple[str, str], ...] = ()  # further drives and cameras
+    also_s: float | None = None  # when it was taken there; None: when it was taken at all
+    lat: float | None = None
+    pixels: int = -1  # equal where the pixels are
+    path: str = ""  # the name of its file, else its own
 
 
 NORMAL = {"brightness": 100.0, "contrast": 40.0, "dark_share": 0.0, "bright_share": 0.0, "sharpness": 300.0}
@@ -46,12 +50,12 @@ def snapshot(frames: Iterable[Made]) -> SnapshotTables:
         rows.append(
             frame_row(made.name, split=made.split, annotated_classes=classes, attributes=text, drive_group=made.drive)
         )
-        taken_ns = None if made.taken_s is None else round(made.taken_s * 1e9)
-        for drive, camera in ((made.drive, made.camera), *made.also):
-            path = f"{camera}/{made.name}.jpg"
-            sources.append(
-                source_row(made.name, batch=drive, path=path, drive=drive, camera=camera, captured_ns=taken_ns)
-            )
+        for number, (drive, camera) in enumerate(((made.drive, made.camera), *made.also)):
+            taken_s = made.also_s if number and made.also_s is not None else made.taken_s
+            taken_ns = None if taken_s is None else round(taken_s * 1e9)
+            path = f"{camera}/{'again ' * number}{made.path or made.name}.jpg"
+            row = source_row(made.name, batch=drive, path=path, drive=drive, camera=camera, captured_ns=taken_ns)
+            sources.append(row | {"lat": made.lat, "lon": None if made.lat is None else 11.0})
     return SnapshotTables(
         pa.Table.from_pylist(rows, tables.FRAMES),
         pa.Table.from_pylist(sources, tables.SOURCES),

@@ -9,10 +9,8 @@ from driveflow.images.signals import measure
 from driveflow.signal_store import SignalStore
 from filtering.filter_frames import FilterOutcome, FilterRequest, filter_frames
 from filtering.fingerprint import fingerprint_frames
-from filtering.near_duplicates import Candidate, thin
-from filtering.places import sightings
-from filtering.verify import VerifyReport, verify_decisions
-from tests.filtering.made import Made, sequences, snapshot
+from filtering.verify import Evidence, VerifyReport, verify_decisions
+from tests.filtering.made import Made, measured, sequences, snapshot
 from tests.shared_data import shared_data
 
 
@@ -25,7 +23,7 @@ def run(store: SignalStore, *names: str) -> tuple[FilterOutcome, VerifyReport]:
     built, pixels = sequences(*names)
     signals = fingerprint_frames(built.frames["frame_id"], pixels, store).signals
     outcome = filter_frames(FilterRequest(built, signals, FilterSection()))
-    return outcome, verify_decisions(outcome.decisions, signals, built.sources, FilterSection())
+    return outcome, verify_decisions(outcome.decisions, Evidence(signals, built.sources, FilterSection()))
 
 
 def test_two_overlapping_cuts_of_one_drive_keep_a_quarter_to_a_half_and_no_orphan(store):
@@ -60,10 +58,12 @@ def test_a_night_drive_loses_under_one_percent_to_exposure(store, beside):
 def test_pictures_that_only_look_alike_are_no_duplicates_at_the_default_limits():
     folder = shared_data("dedup_derived")
     pairs = list(csv.DictReader((folder / "hard_pairs.csv").read_text().splitlines()))
-    names = [name for pair in pairs for name in (pair["a"], pair["b"])]
-    seen = sightings(snapshot([Made(name) for name in names]).sources)
-    candidates = [
-        Candidate(name, measure((folder / "images" / name).read_bytes()).phash64, seen[name]) for name in names
+    frames = [
+        Made(name, measure((folder / "images" / name).read_bytes()).phash64, drive=f"pair {number}")
+        for number, pair in enumerate(pairs)
+        for name in (pair["a"], pair["b"])
     ]
 
-    assert thin(candidates, FilterSection().near_duplicates) == {}
+    outcome = filter_frames(FilterRequest(snapshot(frames), measured(frames), FilterSection()))
+
+    assert outcome.counts["dropped"] == 0

@@ -9,7 +9,7 @@ from driveflow import tables
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
 from filtering.filter_frames import FilterRequest, filter_frames
 from filtering.near_duplicates import SAME_DRIVE
-from filtering.verify import VerifyReport, verify_decisions
+from filtering.verify import Evidence, VerifyReport, verify_decisions
 from tests.filtering.made import Made, measured, snapshot
 
 FRAMES = [Made(f"f{step}", (1 << (4 * step)) - 1, taken_s=step) for step in range(4)]
@@ -21,7 +21,7 @@ def report_of(frames: list[Made], change=lambda row: row, filters: FilterSection
     built, signals = snapshot(frames), measured(frames)
     rows = filter_frames(FilterRequest(built, signals, filters)).decisions.to_pylist()
     changed = pa.Table.from_pylist([change(dict(row)) for row in rows], tables.DECISIONS)
-    return verify_decisions(changed, signals, built.sources, filters)
+    return verify_decisions(changed, Evidence(signals, built.sources, filters))
 
 
 def changing(frame_id: str, **values):
@@ -64,7 +64,9 @@ def test_a_frame_decided_twice_is_found():
     built, signals = snapshot(FRAMES), measured(FRAMES)
     decisions = filter_frames(FilterRequest(built, signals, SECTION)).decisions
 
-    report = verify_decisions(pa.concat_tables([decisions, decisions.slice(0, 1)]), signals, built.sources, SECTION)
+    report = verify_decisions(
+        pa.concat_tables([decisions, decisions.slice(0, 1)]), Evidence(signals, built.sources, SECTION)
+    )
 
     assert [finding.why for finding in report.wrong] == ["decided 2 times"]
 
@@ -105,7 +107,7 @@ def test_the_rule_that_compares_with_dropped_frames_too_is_caught():
     rows = [{"frame_id": frames[0].name, **kept}]
     rows += [{"frame_id": now.name, "twin": before.name, **dropped} for before, now in pairwise(frames)]
 
-    report = verify_decisions(pa.Table.from_pylist(rows, tables.DECISIONS), signals, built.sources, SECTION)
+    report = verify_decisions(pa.Table.from_pylist(rows, tables.DECISIONS), Evidence(signals, built.sources, SECTION))
     honest = filter_frames(FilterRequest(built, signals, SECTION))
 
     assert len(report.orphans) == 498
@@ -116,12 +118,12 @@ def test_without_known_places_the_limit_of_the_decision_holds():
     built, signals = snapshot(FRAMES), measured(FRAMES)
     decisions = filter_frames(FilterRequest(built, signals, SECTION)).decisions
 
-    assert verify_decisions(decisions, signals, tables.SOURCES.empty_table(), SECTION).sound
+    assert verify_decisions(decisions, Evidence(signals, tables.SOURCES.empty_table(), SECTION)).sound
 
 
 def test_nothing_decided_is_sound():
     report = verify_decisions(
-        tables.DECISIONS.empty_table(), tables.SIGNALS.empty_table(), tables.SOURCES.empty_table(), SECTION
+        tables.DECISIONS.empty_table(), Evidence(tables.SIGNALS.empty_table(), tables.SOURCES.empty_table(), SECTION)
     )
 
     assert (report.sound, report.pairs) == (True, 0)
