@@ -2,18 +2,25 @@
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, zip_longest
 from typing import Final, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from driveflow.flow.sections import CornerCaseSection, LabelingSection
-from driveflow.predicates import matches
+from driveflow.by_hand import Said
+from driveflow.flow.sections import CornerCaseSection, LabelingSection, SliceSection
 from driveflow.snapshots import SnapshotTables
+from filtering.budget import affordable_frames
+from filtering.diversity import Spreader, space_of
+from filtering.finds import Find, find
+from filtering.groups import groups_of
+from filtering.miners.material import FrameVectors, Mask, Material, ObjectVectors
+from filtering.outlook import Outlook, outlook
 from filtering.places import first_places
-from filtering.rarity import evidence, shuffled
+from filtering.rarity import shuffled
 
 SELECTION: Final = pa.schema(
     [
@@ -30,7 +37,8 @@ class CornerCaseRequest:
     """The kept frames, what finds corner cases among them, and the budget.
 
     For `purpose` train the frames of train and val are asked, for hold-out only its own, and then nothing is mined:
-    a hold-out of chosen frames would judge no model fairly.
+    a hold-out of chosen frames would judge no model fairly. `predictions` are what the champion saw; `seen` is for
+    miners what each model saw whatever the score, the champion first, in the frames of which `looked` says so.
     """
 
     tables: SnapshotTables
@@ -39,14 +47,37 @@ class CornerCaseRequest:
     corner_cases: Sequence[CornerCaseSection] = ()
     predictions: pa.Table | None = None
     purpose: Literal["train", "holdout"] = "train"
+    seen: tuple[pa.Table, ...] = ()
+    looked: Mask | None = None
+    vectors: FrameVectors | None = None
+    objects: ObjectVectors | None = None
+    slices: Sequence[SliceSection] = ()  # that the budget may be balanced over
+    failed_slices: Sequence[SliceSection] = ()
+    reviews: Sequence[Said] = ()
+
+    def material(self) -> Material:
+        """Return what miners look at."""
+        seen = self.seen or (() if self.predictions is None else (self.predictions,))
+        return Material(
+            tables=self.tables,
+            signals=self.signals,
+            predictions=seen,
+            looked=self.looked,
+            min_score=self.labeling.prelabel_min_score,
+            vectors=self.vectors,
+            objects=self.objects,
+            failed_slices=self.failed_slices,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Frames to label (columns of `SELECTION`, by rank), and how many for which reason."""
+    """Frames to label (columns of `SELECTION`, by rank), how many for which reason, what was found, what it adds."""
 
     table: pa.Table
     counts: dict[str, int]
+    finds: tuple[Find, ...] = ()
+    outlook: Outlook | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +91,21 @@ def find_corner_cases(request: CornerCaseRequest) -> Selection:
     """Choose up to `budget_frames` of the frames that lack labels of some class.
 
     First a control sample of `control_share` is drawn at random from all of them, so that it stays unbiased; then each
-    corner case in turn takes one frame until its quota or the budget is full; what is left goes drive by drive. The
-    choice is the same for any order of the frames.
+    corner case in turn takes one frame until its quota or the budget is full; what is left goes drive by drive, or as
+    `balance` and `diversity` say. The choice is the same for any order of the frames.
     """
+    material = request.material()
     candidates = _candidates(request)
-    budget = min(request.labeling.budget_frames, len(candidates))
+    budget = min(affordable_frames(request.labeling), len(candidates))
     control = _control(candidates, budget, request.labeling)
     taken = {pick.frame_id for pick in control}
-    cases = _corner_cases(request, [item for item in candidates if item not in taken], budget - len(control))
+    finds = _finds(request, material)
+    cases = _corner_cases(request, finds, set(candidates) - taken, budget - len(control))
     taken |= {pick.frame_id for pick in cases}
-    rest = _spread(request, [item for item in candidates if item not in taken], budget - len(control) - len(cases))
-    return _selection([*cases, *control, *rest], len(candidates))
+    left = budget - len(control) - len(cases)
+    rest = _rest(request, material, [item for item in candidates if item not in taken], [*control, *cases], left)
+    picks = [*cases, *control, *rest]
+    return _selection(picks, len(candidates), finds, _outlook(request, material, candidates, picks))
 
 
 def _candidates(request: CornerCaseRequest) -> list[str]:
@@ -87,11 +122,17 @@ def _control(candidates: Sequence[str], budget: int, labeling: LabelingSection) 
     return [_Pick(item, "control") for item in shuffled(candidates, f"control {labeling.seed}")[:count]]
 
 
-def _corner_cases(request: CornerCaseRequest, candidates: Sequence[str], budget: int) -> list[_Pick]:
+def _finds(request: CornerCaseRequest, material: Material) -> tuple[Find, ...]:
     if request.purpose != "train":
-        return []
-    free = set(candidates)
-    queues = [_queue(request, case, free) for case in request.corner_cases]
+        return ()
+    return tuple(find(material, case, request.labeling.seed, request.reviews) for case in request.corner_cases)
+
+
+def _corner_cases(request: CornerCaseRequest, finds: Sequence[Find], free: set[str], budget: int) -> list[_Pick]:
+    queues = []
+    for case, found in zip(request.corner_cases, finds, strict=bool(finds)):
+        wanted = [item for item in found.frame_ids if item in free]
+        queues.append([_Pick(item, "corner_case", case.name) for item in wanted[: case.quota_frames]])
     picks: dict[str, _Pick] = {}
     for pick in chain.from_iterable(zip_longest(*queues)):
         if pick is not None and len(picks) < budget:
@@ -99,25 +140,29 @@ def _corner_cases(request: CornerCaseRequest, candidates: Sequence[str], budget:
     return list(picks.values())
 
 
-def _queue(request: CornerCaseRequest, case: CornerCaseSection, free: set[str]) -> list[_Pick]:
-    """Return the frames of one corner case up to its quota, those with the surest box first."""
-    boxes = evidence(request.tables, case.where.classes, request.predictions, request.labeling.prelabel_min_score)
-    frames = request.tables.frames
-    found = frames["frame_id"].filter(pa.array(matches(frames, boxes, case.where))).to_pylist()
-    sure = _best_scores(boxes, case.where.classes)
-    ordered = shuffled([item for item in found if item in free], f"{case.name} {request.labeling.seed}")
-    ordered.sort(key=lambda item: -sure.get(item, 0.0))  # a stable sort: equal scores stay shuffled
-    return [_Pick(item, "corner_case", case.name) for item in ordered[: case.quota_frames]]
-
-
-def _best_scores(boxes: pa.Table, classes: Sequence[str]) -> dict[str, float]:
-    """Return the best score a frame has for any of `classes`, to two decimals; a label counts as 1."""
-    wanted = boxes.filter(pc.is_in(boxes["class_name"], value_set=pa.array(classes, pa.string())))
-    scores = pc.round(pc.fill_null(wanted["score"], 1.0), ndigits=2)
-    best = (
-        pa.table({"frame_id": wanted["frame_id"], "score": scores}).group_by("frame_id").aggregate([("score", "max")])
+def _rest(
+    request: CornerCaseRequest, material: Material, free: Sequence[str], picks: Sequence[_Pick], budget: int
+) -> list[_Pick]:
+    """Return frames for the rest of the budget."""
+    labeling = request.labeling
+    if labeling.diversity == "none" and labeling.balance == "drives":
+        return _spread(request, free, budget)
+    spreader = Spreader(
+        frame_ids=request.tables.frames["frame_id"].to_pylist(),
+        groups=groups_of(material, labeling.balance, request.slices),
+        space=space_of(material) if labeling.diversity == "k_center" else None,
+        seed=labeling.seed,
     )
-    return dict(zip(best["frame_id"].to_pylist(), best["score_max"].to_pylist(), strict=True))
+    may = np.zeros(material.count, np.bool_)
+    may[material.rows_of(free)] = True
+    chosen = material.rows_of([pick.frame_id for pick in picks])
+    before = np.union1d(np.flatnonzero(material.labeled() & _asked(request, material)), chosen)
+    rows = spreader.take(may, before, max(budget, 0))
+    return [_Pick(spreader.frame_ids[row], "budget") for row in rows]
+
+
+def _asked(request: CornerCaseRequest, material: Material) -> Mask:
+    return material.in_splits("train", "val") if request.purpose == "train" else material.in_splits("holdout")
 
 
 def _spread(request: CornerCaseRequest, candidates: Sequence[str], budget: int) -> list[_Pick]:
@@ -131,7 +176,23 @@ def _spread(request: CornerCaseRequest, candidates: Sequence[str], budget: int) 
     return [_Pick(item, "budget") for item in turns if item is not None][: max(budget, 0)]
 
 
-def _selection(picks: Sequence[_Pick], candidates: int) -> Selection:
+def _outlook(
+    request: CornerCaseRequest, material: Material, candidates: Sequence[str], picks: Sequence[_Pick]
+) -> Outlook | None:
+    """Return what the selection adds; None where nothing was measured by which frames could be compared."""
+    space = space_of(material)
+    if not space.known.any() or not candidates:
+        return None
+    return outlook(
+        space,
+        groups_of(material, "all", request.slices),
+        material.labeled() & _asked(request, material),
+        material.rows_of([pick.frame_id for pick in picks]),
+        material.rows_of(shuffled(candidates, "outlook")),
+    )
+
+
+def _selection(picks: Sequence[_Pick], candidates: int, finds: Sequence[Find], ahead: Outlook | None) -> Selection:
     table = pa.table(
         {
             "frame_id": [pick.frame_id for pick in picks],
@@ -142,4 +203,5 @@ def _selection(picks: Sequence[_Pick], candidates: int) -> Selection:
         schema=SELECTION,
     )
     reasons = {reason: sum(pick.reason == reason for pick in picks) for reason in ("corner_case", "control", "budget")}
-    return Selection(table, {"candidates": candidates, "selected": len(picks), **reasons})
+    taken = tuple(replace(item, taken=sum(pick.rule == item.name for pick in picks)) for item in finds)
+    return Selection(table, {"candidates": candidates, "selected": len(picks), **reasons}, taken, ahead)

@@ -13,6 +13,7 @@ from driveflow.flow.sections import CornerCaseSection, WhereSection
 from driveflow.predicates import Mask, matches
 from driveflow.snapshots import SnapshotTables
 from driveflow.truth import truth_of
+from driveflow.where import BOX_COLUMNS, FRAME_COLUMNS, compile_where
 
 MIN_PREDICTION_SCORE: Final = 0.3  # a detection under it makes no corner case
 
@@ -25,6 +26,32 @@ def corner_case_mask(
 ) -> Mask:
     """Return for each frame whether it matches `where`, by its labels, and where nobody looked by the predictions."""
     return matches(tables.frames, evidence(tables, where.classes, predictions, min_score), where)
+
+
+def case_mask(
+    tables: SnapshotTables,
+    case: CornerCaseSection,
+    predictions: pa.Table | None,
+    min_score: float = MIN_PREDICTION_SCORE,
+) -> Mask:
+    """Return for each frame whether it matches `where`, `expression` and `boxes_expression` of a corner case."""
+    boxes = case_boxes(tables, case, predictions, min_score)
+    mask = matches(tables.frames, boxes, case.where)
+    if case.expression:
+        mask &= compile_where(case.expression, FRAME_COLUMNS).mask(tables.frames, tables.sources)
+    if case.boxes_expression:
+        meant = compile_where(case.boxes_expression, BOX_COLUMNS).mask(boxes)
+        found = boxes["frame_id"].filter(pa.array(meant)).combine_chunks()
+        mask &= pc.is_in(tables.frames["frame_id"], value_set=found).to_numpy(zero_copy_only=False)
+    return mask
+
+
+def case_boxes(
+    tables: SnapshotTables, case: CornerCaseSection, predictions: pa.Table | None, min_score: float
+) -> pa.Table:
+    """Return the boxes to believe for a corner case: of its classes, or of all where it has a condition on boxes."""
+    classes = tables.classes if case.boxes_expression else case.where.classes
+    return evidence(tables, classes, predictions, min_score)
 
 
 def evidence(
@@ -44,13 +71,16 @@ def shielded_frames(
 ) -> dict[str, str]:
     """Return the shielded frames among `allowed` and the corner case that shields each.
 
-    A corner case shields up to its quota; of more, those that come first by a hash of case and frame, so that the
+    Rules shield, miners do not: these compare what is kept, which is not known yet. A corner case shields up to its
+    quota; of more, those that come first by a hash of case and frame, so that the
     choice depends on no order and is spread over the drives.
     """
     may = pc.is_in(tables.frames["frame_id"], value_set=allowed).to_numpy(zero_copy_only=False)
     shield: dict[str, str] = {}
     for case in corner_cases:
-        found = tables.frames["frame_id"].filter(pa.array(corner_case_mask(tables, case.where, predictions) & may))
+        if case.miner != "rule":
+            continue
+        found = tables.frames["frame_id"].filter(pa.array(case_mask(tables, case, predictions) & may))
         for frame_id in shuffled(found.to_pylist(), case.name)[: case.quota_frames]:
             shield.setdefault(frame_id, case.name)
     return shield

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from driveflow.errors import UsageError
+from driveflow.flow.corner_case_rules import corner_case_findings, unclear_condition
 from driveflow.flow.cron import check_cron
 from driveflow.flow.document import Key
 from driveflow.flow.merge_section import MergeSection
@@ -81,21 +82,14 @@ def _quorums(merge: MergeSection) -> Iterator[tuple[tuple[Key, ...], int | float
 
 
 def _conditions(merge: MergeSection) -> Iterator[Finding]:
-    """Compile what a merge asks of frames and boxes; where nothing is asked, nothing heavy is imported."""
+    """Check what a merge asks of frames and boxes."""
     frames: list[tuple[tuple[Key, ...], str]] = [(("where",), merge.where)]
     frames += [(("batch_where", name), text) for name, text in merge.batch_where.items()]
     frames += [(("sampling", i, "where"), sample.where) for i, sample in enumerate(merge.sampling)]
     asked = [(path, text, "frames") for path, text in frames if text]
     asked += [(("boxes_where",), merge.boxes_where, "boxes")] if merge.boxes_where else []
-    if not asked:
-        return
-    from driveflow.where import BOX_COLUMNS, FRAME_COLUMNS, compile_where
-
     for path, text, rows in asked:
-        try:
-            compile_where(text, FRAME_COLUMNS if rows == "frames" else BOX_COLUMNS)
-        except UsageError as error:
-            yield ("merge", *path), str(error)
+        yield from unclear_condition(("merge", *path), text, of_boxes=rows == "boxes")
 
 
 def _holdout(flow: Flow) -> Iterator[Finding]:
@@ -111,14 +105,21 @@ def _predicates(flow: Flow) -> Iterator[Finding]:
     yield from _unique_names("corner_cases", [case.name for case in flow.corner_cases])
     yield from _unique_names("slices", [part.name for part in flow.validation.slices], ("validation",))
     for i, case in enumerate(flow.corner_cases):
+        yield from corner_case_findings(("corner_cases", i), case)
+        if case.miner == "rule" and not case.expression and not case.boxes_expression:
+            yield from _states_something(("corner_cases", i, "where"), case.where)
         yield from _where(("corner_cases", i, "where"), case.where, flow)
     for i, part in enumerate(flow.validation.slices):
+        yield from _states_something(("validation", "slices", i, "where"), part.where)
         yield from _where(("validation", "slices", i, "where"), part.where, flow)
 
 
-def _where(path: tuple[Key, ...], where: WhereSection, flow: Flow) -> Iterator[Finding]:
+def _states_something(path: tuple[Key, ...], where: WhereSection) -> Iterator[Finding]:
     if not where.classes and not where.attributes:
         yield path, "states nothing, so it would mean every frame; name classes or attributes"
+
+
+def _where(path: tuple[Key, ...], where: WhereSection, flow: Flow) -> Iterator[Finding]:
     for j, name in enumerate(where.classes):
         yield from _known((*path, "classes", j), name, flow.taxonomy.classes, "class")
     for key, values in where.attributes.items():
@@ -151,12 +152,19 @@ def _schedule(flow: Flow) -> Iterator[Finding]:
         yield ("schedule", "cron"), str(error)
 
 
+def _labeling(flow: Flow) -> Iterator[Finding]:
+    labeling = flow.labeling
+    if labeling.budget_money and not labeling.cost_per_frame:
+        yield ("labeling", "budget_money"), "says nothing without labeling.cost_per_frame, what one frame costs"
+
+
 _RULES: tuple[Callable[[Flow], Iterable[Finding]], ...] = (
     _taxonomy,
     _batches,
     _merge,
     _holdout,
     _predicates,
+    _labeling,
     _gate,
     _training,
     _schedule,

@@ -8,6 +8,7 @@ from pydantic import Field
 from driveflow.flow.fields import STRICT as _STRICT
 from driveflow.flow.fields import Count, Name, Positive, Share
 from driveflow.flow.merge_section import MergeSection
+from driveflow.flow.miner_section import MinerName, MinerSection
 
 LabelFormatName = Literal[
     "auto", "coco", "yolo", "voc", "kitti", "bdd100k", "scalabel", "nuscenes", "waymo", "openlabel", "cvat",
@@ -135,11 +136,15 @@ class WhereSection:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CornerCaseSection:
-    """A named rule that finds rare frames, keeps them from being thinned, and gives them a share of the budget."""
+    """A named search for frames worth a label: a rule, which also spares what it finds from thinning, or a miner."""
 
     __pydantic_config__ = _STRICT
     name: Name
-    where: WhereSection
+    where: WhereSection = field(default_factory=WhereSection)
+    expression: str = ""  # a condition on frames that must hold too, as in driveflow/where.py
+    boxes_expression: str = ""  # a condition that some box of the frame must meet
+    miner: MinerName = "rule"
+    settings: MinerSection = field(default_factory=MinerSection)
     quota_frames: Positive = 100
 
 
@@ -150,7 +155,12 @@ class LabelingSection:
     __pydantic_config__ = _STRICT
     provider: Literal["folder"] = "folder"
     budget_frames: Count = 500
+    cost_per_frame: Annotated[float, Field(ge=0)] = 0.0  # money; 0: not known
+    currency: str = ""  # what that money is, for people
+    budget_money: Annotated[float, Field(ge=0)] = 0.0  # most that a hand-off may cost; 0: frames alone bound it
     control_share: Share = 0.1  # of the budget, drawn at random
+    diversity: Literal["none", "k_center"] = "none"  # how the rest of the budget is chosen within a group
+    balance: Literal["drives", "classes", "slices", "all"] = "drives"  # the groups that the rest is spread over
     guideline: str = "v1"
     prelabel_min_score: Share = 0.3
     seed: int = 0

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from cli.main import COMMANDS, load_command
-from driveflow.flow import merge_section, profile, sections
+from driveflow.flow import merge_section, miner_section, profile, sections
 from driveflow.flow.build import build
 from driveflow.flow.document import parse_document
 from driveflow.flow.load import load_flow, load_flow_text
@@ -39,6 +39,7 @@ RECORDS = {
     "exposure": sections.ExposureSection,
     "corner_cases": sections.CornerCaseSection,
     "where": sections.WhereSection,
+    "settings": miner_section.MinerSection,
     "labeling": sections.LabelingSection,
     "training": sections.TrainingSection,
     "resources": sections.ResourceSection,

@@ -90,7 +90,20 @@ def test_a_typo_is_one_line_with_its_place_and_the_nearest_key():
             'corner_cases[0].where.classes[0]: no class is called "bus"',
         ),
         ("corner_cases: [{name: x, where: {}}]", "corner_cases[0].where: states nothing"),
-        ("corner_cases: [{name: x}]", "corner_cases[0].where: missing; for example where: {classes: [car]}"),
+        ("corner_cases: [{name: x}]", "corner_cases[0].where: states nothing, so it would mean every frame; name classes"),
+        ("corner_cases: [{name: x, miner: rare}]", "corner_cases[0].miner: must be rule or rare_frames or"),
+        ("corner_cases: [{name: x, expression: wether = 1}]", "corner_cases[0].expression: "),
+        ("corner_cases: [{name: x, boxes_expression: area_px >}]", "corner_cases[0].boxes_expression: "),
+        ("corner_cases: [{name: x, miner: like_these}]", "corner_cases[0].miner: 'like_these' needs examples"),
+        (
+            "corner_cases: [{name: x, miner: like_these, settings: {boxes: [abc]}}]",
+            "corner_cases[0].settings.boxes[0]: 'abc' names no box; FRAME#BOX would do",
+        ),
+        (
+            "corner_cases: [{name: x, miner: uncertainty, settings: {models: [a]}}]",
+            "corner_cases[0].settings.models: are asked by miner: uncertainty with measure: disagreement only",
+        ),
+        ("labeling: {budget_money: 100.0}", "labeling.budget_money: says nothing without labeling.cost_per_frame"),
         ("corner_cases: [{name: x, where: {attributes: {a: []}}}]", "where.attributes.a: has no values"),
         ("gate: {floors: [{class_name: bus, at_least: 0.1}]}", 'gate.floors[0].class_name: no class is called "bus"'),
         (

@@ -1,0 +1,1 @@
+"""Ways to find frames that are worth a label, one a file."""

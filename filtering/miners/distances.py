@@ -1,0 +1,57 @@
+"""How far rows lie from the nearest rows of a reference, exactly, by hash or by vector."""
+
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from filtering.miners.material import Ints, Mask, Scores, Vectors
+
+Codes: TypeAlias = npt.NDArray[np.uint64]
+_PAIRS_AT_ONCE: Final = 4_000_000  # what bounds memory
+_DECIMALS: Final = 6  # processors differ far behind this digit
+
+
+def kth_bits(codes: Codes, asked: Ints, kept: Mask, group: Ints, nearest: int) -> Scores:
+    """Return for each `asked` row in how many bits it differs from its `nearest`-th nearest kept row.
+
+    Rows of its own group are not compared. NaN where fewer than `nearest` rows are left.
+
+    >>> kth_bits(np.array([0, 1, 7], np.uint64), np.array([0]), np.ones(3, bool), np.arange(3), 1).tolist()
+    [1.0]
+    """
+    rows = np.flatnonzero(kept)
+    scores = np.full(len(asked), np.nan)
+    for part in _parts(len(asked), len(rows)):
+        apart = np.bitwise_count(codes[asked[part], None] ^ codes[None, rows]).astype(np.float32)
+        scores[part] = _kth(apart, group[asked[part]], group[rows], nearest)
+    return scores
+
+
+def kth_cosine(vectors: Vectors, asked: Ints, kept: Mask, group: Ints, nearest: int) -> Scores:
+    """Return for each `asked` row the cosine distance (0 to 2) to its `nearest`-th nearest kept row.
+
+    Rows of its own group are not compared, rows of zeros neither: they are no vectors. NaN where too few are left.
+    """
+    present = np.asarray(vectors.any(axis=1))
+    rows = np.flatnonzero(kept & present)
+    scores = np.full(len(asked), np.nan)
+    for part in _parts(len(asked), len(rows)):
+        apart = 1.0 - vectors[asked[part]].astype(np.float64) @ vectors[rows].T.astype(np.float64)
+        scores[part] = _kth(apart, group[asked[part]], group[rows], nearest)
+    scores[~present[asked]] = np.nan
+    return np.asarray(np.clip(np.round(scores, _DECIMALS), 0.0, 2.0) + 0.0)
+
+
+def _kth(apart: npt.NDArray[np.floating], own: Ints, others: Ints, nearest: int) -> Scores:
+    if apart.shape[1] < nearest:
+        return np.full(len(apart), np.nan)
+    apart[np.asarray(own[:, None] == others[None, :])] = np.inf
+    found = np.partition(apart, nearest - 1, axis=1)[:, nearest - 1].astype(np.float64)
+    found[np.isinf(found)] = np.nan
+    return np.asarray(found)
+
+
+def _parts(asked: int, kept: int) -> list[slice]:
+    size = max(1, _PAIRS_AT_ONCE // max(kept, 1))
+    return [slice(start, min(start + size, asked)) for start in range(0, asked, size)]
