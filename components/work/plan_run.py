@@ -20,6 +20,7 @@ SPEC = StepSpec("plan_run", (), touches_world=True, opens_run=True)
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return each later step's settings, and whether a new model is due."""
     from components.work.due import decide
+    from components.work.steering import steering
     from components.work.world import look
     from driveflow.flow.load import load_flow_text
     from driveflow.ledger.rows import RunRow
@@ -31,12 +32,13 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         context.ledger.begin_run(row)
     world = look(context, flow, pipeline, str(inputs["data_root"]))
     due = decide(context, flow, world, pipeline, force=bool(inputs["force"]))
+    sections = _sections(flow, world, steering(context, flow))
     return StepResult(
         outputs={
             "due": due.due,
             "why": due.why,
             "base_snapshot": world.base_snapshot,
-            **{f"{name}_settings": canonical_json(value) for name, value in _sections(flow, world).items()},
+            **{f"{name}_settings": canonical_json(value) for name, value in sections.items()},
         },
         counts={"batches": len(world.batches), "files": world.files, "returns": world.returns},
         pages={"summary": _page(flow, world, due)},
@@ -56,7 +58,7 @@ def _changed(flow: "Flow", inputs: Mapping[str, Value]) -> "Flow":
     return replace(flow, training=training, labeling=labeling)
 
 
-def _sections(flow: "Flow", world: "World") -> dict[str, Json]:
+def _sections(flow: "Flow", world: "World", steered: Mapping[str, Json]) -> dict[str, Json]:
     from components.work.settings import write_section
 
     plain = {
@@ -78,7 +80,12 @@ def _sections(flow: "Flow", world: "World") -> dict[str, Json]:
             "withdrawn": world.withdrawn,
         },
         "filter": {"filters": plain["filters"], "corner_cases": corner_cases, "by_hand": world.by_hand},
-        "corner_case": {"corner_cases": corner_cases, "labeling": plain["labeling"], "champion": world.champion_uri},
+        "corner_case": {
+            "corner_cases": corner_cases,
+            "labeling": plain["labeling"],
+            "champion": world.champion_uri,
+            **steered,
+        },
         "hand_off": {"labeling": plain["labeling"], "flow": flow.name, "purpose": "train"},
         "collect": {"campaigns": list(world.campaigns), "returns": world.returns_listing, "classes": classes},
         "training_set": {"leak_max_bits": flow.validation.leak_max_bits, "withdrawn": world.withdrawn},

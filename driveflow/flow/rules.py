@@ -156,6 +156,13 @@ def _labeling(flow: Flow) -> Iterator[Finding]:
     labeling = flow.labeling
     if labeling.budget_money and not labeling.cost_per_frame:
         yield ("labeling", "budget_money"), "says nothing without labeling.cost_per_frame, what one frame costs"
+    if labeling.embedding:
+        from driveflow.embeddings.catalog import check_uri
+
+        try:
+            check_uri(labeling.embedding)
+        except UsageError as error:
+            yield ("labeling", "embedding"), str(error)
 
 
 _RULES: tuple[Callable[[Flow], Iterable[Finding]], ...] = (

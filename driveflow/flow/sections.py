@@ -160,6 +160,7 @@ class LabelingSection:
     budget_money: Annotated[float, Field(ge=0)] = 0.0  # most that a hand-off may cost; 0: frames alone bound it
     control_share: Share = 0.1  # of the budget, drawn at random
     diversity: Literal["none", "k_center"] = "none"  # how the rest of the budget is chosen within a group
+    embedding: str = ""  # by which frames are compared; empty: by hash
     balance: Literal["drives", "classes", "slices", "all"] = "drives"  # the groups that the rest is spread over
     guideline: str = "v1"
     prelabel_min_score: Share = 0.3

@@ -103,6 +103,7 @@ def test_a_typo_is_one_line_with_its_place_and_the_nearest_key():
             "corner_cases: [{name: x, miner: uncertainty, settings: {models: [a]}}]",
             "corner_cases[0].settings.models: are asked by miner: uncertainty with measure: disagreement only",
         ),
+        ("labeling: {embedding: resnet}", "labeling.embedding: No embedding lies at 'resnet'"),
         ("labeling: {budget_money: 100.0}", "labeling.budget_money: says nothing without labeling.cost_per_frame"),
         ("corner_cases: [{name: x, where: {attributes: {a: []}}}]", "where.attributes.a: has no values"),
         ("gate: {floors: [{class_name: bus, at_least: 0.1}]}", 'gate.floors[0].class_name: no class is called "bus"'),

@@ -1,0 +1,61 @@
+"""What earlier runs and people said that steers the search for corner cases, frozen for one run."""
+
+import json
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from components.work.settings import write_section
+from driveflow.by_hand import said_by_hand
+from driveflow.canonical import Json, canonical_json
+from driveflow.flow.sections import Flow
+from driveflow.reuse import put_object, read_object
+from driveflow.steps import StepContext
+
+if TYPE_CHECKING:
+    from driveflow.by_hand import Said
+
+_OF_SLICE = re.compile(r"^(?:slice|floor \S+ (?:of .+ )?in slice) (?P<name>[a-z0-9_-]+)$")
+
+
+def steering(context: StepContext, flow: Flow) -> dict[str, Json]:
+    """Return the settings of the search that lie outside the flow's own sections; each only where it is asked for.
+
+    So nothing that a run does not look at makes it search again.
+    """
+    found: dict[str, Json] = {}
+    if any(case.miner == "failed_slices" for case in flow.corner_cases):
+        failed = failed_slices(context, flow.registry.model or flow.name)
+        found["failed_slices"] = [write_section(part) for part in flow.validation.slices if part.name in failed]
+    if flow.labeling.balance in {"slices", "all"}:
+        found["slices"] = [write_section(part) for part in flow.validation.slices]
+    reviews = _reviews(context.place.store, {case.name for case in flow.corner_cases})
+    return {**found, "reviews": reviews} if reviews else found
+
+
+def failed_slices(context: StepContext, model: str) -> set[str]:
+    """Return the slices in which the newest trained model was worse than the gate allows, or missed a floor."""
+    newest = context.ledger.newest_trained(model)
+    decisions = context.ledger.decisions(digest=newest.digest) if newest is not None else []
+    rules: Any = decisions[-1].detail.get("rules", []) if decisions else []
+    return {found["name"] for rule in rules if _failed(rule) and (found := _OF_SLICE.match(rule["name"]))}
+
+
+def _failed(rule: dict[str, Any]) -> bool:
+    """Return whether the rule was not met; a floor on few frames that is missed is NEEDS DATA, and a failure here."""
+    if rule["outcome"] == "BLOCK":
+        return True
+    missed = rule["value"] is not None and rule["limit"] is not None and rule["value"] < rule["limit"]
+    return bool(rule["outcome"] == "NEEDS DATA" and missed)
+
+
+def _reviews(store: str, cases: set[str]) -> str:
+    said = [asdict(row) for row in said_by_hand(store) if row.about == "review" and row.rule in cases]
+    return put_object(store, canonical_json(said).encode(), ".json") if said else ""
+
+
+def read_reviews(uri: str) -> "tuple[Said, ...]":
+    """Return the reviews at `uri`; none where it is empty."""
+    from driveflow.by_hand import Said
+
+    return tuple(Said(**row) for row in json.loads(read_object(uri))) if uri else ()

@@ -1,0 +1,49 @@
+from components.work.find_corner_cases import work
+from components.work.settings import write_section
+from components.work.table_objects import put_table, read_table
+from driveflow.flow.miner_section import MinerSection
+from driveflow.flow.sections import CornerCaseSection, LabelingSection
+from driveflow.images.pixels import open_pixels
+from driveflow.signal_store import SignalStore
+from filtering.fingerprint import fingerprint_frames
+from tests.components.made_steps import context, pictures_snapshot
+
+
+def settings(*cases: CornerCaseSection, **labeling):
+    return {
+        "corner_cases": [write_section(case) for case in cases],
+        "labeling": write_section(LabelingSection(**({"control_share": 0.0} | labeling))),
+        "champion": "",
+    }
+
+
+def run(folder, plan):
+    """Run the step over four small pictures, two of them labeled."""
+    step = context(folder, plan)
+    snapshot = pictures_snapshot(step.place.store)
+    pixels = open_pixels(snapshot, step.place)
+    signals = fingerprint_frames(snapshot.frames()["frame_id"], pixels, SignalStore(step.place.store)).signals
+    inputs = {"snapshot": snapshot.uri, "signals": put_table(step.place.store, signals)}
+    return work(step, inputs)
+
+
+def test_the_summary_states_each_score_and_what_the_selection_adds(tmp_path):
+    rare = CornerCaseSection(name="rare", miner="rare_frames", settings=MinerSection(reference="labeled"))
+
+    result = run(tmp_path, settings(rare, budget_frames=1, cost_per_frame=0.5, currency="EUR"))
+
+    summary = result.pages["summary"]
+    assert result.counts == {"candidates": 2, "selected": 1, "corner_case": 1, "control": 0, "budget": 0}
+    assert read_table(result.outputs["selection"])["rule"].to_pylist() == ["rare"]
+    assert "The labels of 1 frames cost 0.5 EUR." in summary
+    assert "| rare | rare_frames | 4 | 1 | not reviewed |" in summary
+    assert "| rare | distance to the nearest frame of the reference |" in summary
+    assert "## Coverage" in summary
+    assert result.metrics["coverage_radius_before"] >= result.metrics["coverage_radius_after"]
+
+
+def test_a_plan_without_anything_new_asks_for_no_vectors(tmp_path):
+    result = run(tmp_path, settings())
+
+    assert result.counts["selected"] == 2
+    assert not (tmp_path / "store" / "vectors").exists()
