@@ -11,14 +11,14 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 
 STEPS: Final = 1_000_000.0  # distances are whole numbers of 1 / STEPS
 _OTHER_ERRORS: Final = 1e-5  # half a step, a length that is not quite 1, a rounded basis
-_ROUNDING: Final = 2.0**-24  # of one sum in single precision
+_ROUNDING: Final = 3 * 2.0**-24  # of a product, and of the two lengths that may bound a part of it
 _OFF_LENGTH: Final = 1e-5
 
 
 def slack(dimensions: int) -> float:
-    """Return by how much a product of two rows of length 1 may err in single precision, in whatever order it is summed.
+    """Return by how much the bound of a product of two rows of length 1 may err in single precision.
 
-    Candidates are chosen with this much to spare, and then measured.
+    It holds for sums in any order. Candidates are chosen with this much to spare, and then measured.
     """
     return dimensions * _ROUNDING + _OTHER_ERRORS
 

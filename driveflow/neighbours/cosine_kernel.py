@@ -6,18 +6,29 @@ import numba
 import numpy as np
 
 from driveflow.neighbours.cosine import STEPS, Floats, Ints, Vectors
+from driveflow.neighbours.leader_rows import Mask, Pairs
 
 compiled: Any = numba.njit(cache=True, nogil=True)
 _in_any_order: Any = numba.njit(cache=True, nogil=True, fastmath=True)  # for bounds only: they have room to err
 _FARTHEST: Final = 2.0
+STAGE: Final = 16
 
 
 class Space(NamedTuple):
-    """Rows, and the coordinates whose products bound their cosines, but for `spare`."""
+    """Rows, their first coordinates in steps of `STAGE`, and how long what is left out of a row is after each step."""
 
     vectors: Vectors
     coordinates: Vectors
+    left_out: Vectors
     spare: float
+
+
+class Followed(NamedTuple):
+    """Whom each item follows, itself where it leads, how far apart they are, and whether it leads."""
+
+    leader: Ints
+    distance: Floats
+    leads: Mask
 
 
 class Choice(NamedTuple):
@@ -44,13 +55,39 @@ def distance(left: Any, right: Any) -> float:  # noqa: ANN401 rows
     return min(max(steps / STEPS, 0.0), _FARTHEST)
 
 
+@_in_any_order
+def _product(left: Any, right: Any) -> float:  # noqa: ANN401
+    total = np.float32(0)
+    for at in range(len(left)):
+        total += left[at] * right[at]
+    return total
+
+
 @compiled
-def distances(vectors: Vectors, left: Ints, right: Ints) -> Floats:
-    """Return the cosine distance of each pair of rows."""
-    found = np.empty(len(left), np.float64)
+def distances(vectors: Vectors, left: Ints, right: Ints, limit: float, spare: float) -> Floats:
+    """Return the cosine distance of each pair of rows, and infinity where it is over `limit`."""
+    found = np.full(len(left), np.inf)
     for pair in range(len(left)):
-        found[pair] = distance(vectors[left[pair]], vectors[right[pair]])
+        one, other = vectors[left[pair]], vectors[right[pair]]
+        if 1.0 - _product(one, other) - spare <= limit:
+            apart = distance(one, other)
+            if apart <= limit:
+                found[pair] = apart
     return found
+
+
+@compiled
+def decide(first: int, named: Pairs, spared: Mask, found: Followed) -> None:
+    """Let each item from `first` on lead or follow the nearest leader that is named to it, of several the first."""
+    for asked in range(len(named.starts) - 1):
+        item, best, nearest = first + asked, -1, np.inf
+        for at in range(named.starts[asked], named.starts[asked + 1]):
+            other, apart = named.items[at], named.distance[at]
+            if found.leads[other] and (apart < nearest or (apart == nearest and other < best)):
+                best, nearest = other, apart
+        found.leads[item] = spared[item] or best < 0
+        if not found.leads[item]:
+            found.leader[item], found.distance[item] = best, nearest
 
 
 @compiled
@@ -59,21 +96,16 @@ def come_closer(asking: Vectors, others: Vectors, bounds: Vectors, spare: float,
     last = nearest.shape[1] - 1
     for item in range(len(asking)):
         for other in range(len(others)):
-            if 1.0 - bounds[item, other] - spare < nearest[item, last]:
-                apart, at = distance(asking[item], others[other]), last
-                if apart < nearest[item, last]:
-                    while at > 0 and nearest[item, at - 1] > apart:
-                        nearest[item, at] = nearest[item, at - 1]
-                        at -= 1
-                    nearest[item, at] = apart
-
-
-@_in_any_order
-def _product(left: Any, right: Any) -> float:  # noqa: ANN401
-    total = np.float32(0)
-    for at in range(len(left)):
-        total += left[at] * right[at]
-    return total
+            if 1.0 - bounds[item, other] - spare >= nearest[item, last]:
+                continue
+            if 1.0 - _product(asking[item], others[other]) - spare >= nearest[item, last]:
+                continue
+            apart, at = distance(asking[item], others[other]), last
+            if apart < nearest[item, last]:
+                while at > 0 and nearest[item, at - 1] > apart:
+                    nearest[item, at] = nearest[item, at - 1]
+                    at -= 1
+                nearest[item, at] = apart
 
 
 @compiled
@@ -106,7 +138,21 @@ def _compare(row: int, farthest: float, step: int, space: Space, choice: Choice)
     compared, nearest = choice.compared, choice.nearest
     while compared[row] < step and nearest[row] >= farthest:
         centre = choice.centres[compared[row]]
-        bound = 1.0 - _product(space.coordinates[row], space.coordinates[centre]) - space.spare
-        if bound < nearest[row]:
+        if _may_be_nearer(row, centre, space, nearest[row]):
             nearest[row] = min(nearest[row], distance(space.vectors[row], space.vectors[centre]))
         compared[row] += 1
+
+
+@compiled
+def _may_be_nearer(row: int, other: int, space: Space, nearest: float) -> bool:
+    """Return False as soon as no rest of the two rows could bring them nearer than `nearest`."""
+    total = 0.0
+    for stage in range(space.left_out.shape[1]):
+        begin = stage * STAGE
+        total += _product(
+            space.coordinates[row, begin : begin + STAGE], space.coordinates[other, begin : begin + STAGE]
+        )
+        rest = np.float64(space.left_out[row, stage]) * space.left_out[other, stage]
+        if 1.0 - total - rest - space.spare >= nearest:
+            return False
+    return 1.0 - _product(space.vectors[row], space.vectors[other]) - space.spare < nearest

@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 
 from driveflow.neighbours.cosine import Floats, Ints, Vectors, checked, slack
-from driveflow.neighbours.cosine_kernel import Choice, Space, choose, come_closer
-from driveflow.neighbours.projection import fit
+from driveflow.neighbours.cosine_kernel import STAGE, Choice, Space, choose, come_closer
+from driveflow.neighbours.projection import fit, staged
 
 _BLOCK: Final = 1_024
 _TILE: Final = 8_192
@@ -35,7 +35,7 @@ def k_center(vectors: Vectors, count: int, start: Ints | None = None) -> Centres
     nearest[given] = -1.0
     chosen = max(0, min(count, int((nearest > 0).sum())))
     centres = np.concatenate([given, np.full(chosen, -1)])
-    space = Space(rows, fit(rows).coordinates(rows), slack(rows.shape[1]))
+    space = Space(rows, *staged(rows, STAGE), slack(rows.shape[1]))
     radius = choose(space, Choice(centres, np.zeros(len(rows), np.int64), nearest), len(given))
     return Centres(centres[len(given) :], radius[len(given) :])
 

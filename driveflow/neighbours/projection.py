@@ -10,6 +10,8 @@ from driveflow.neighbours.cosine import Floats, Vectors, slack
 _SAMPLE: Final = 512
 _AXES: Final = (8, 16, 24, 32, 48, 64, 96, 128, 192)
 _COST_OF_MEASURING: Final = 8.0  # of one pair, in the numbers a product takes that is one of many
+_MOST_AXES: Final = 128
+_ERROR_OF_SQUARES: Final = np.float32(2e-6)  # of the difference of two in single precision
 _SMALL: Final = 24  # dimensions that are few already
 
 
@@ -17,7 +19,7 @@ _SMALL: Final = 24  # dimensions that are few already
 class Projection:
     """Axes at right angles; without any, the bound is the cosine itself."""
 
-    axes: Floats | None  # dimensions x axes
+    axes: Vectors | None  # dimensions x axes
 
     def coordinates(self, vectors: Vectors) -> Vectors:
         """Return rows whose products are no less than the cosines of `vectors`, but for `slack`.
@@ -27,9 +29,23 @@ class Projection:
         if self.axes is None:
             return vectors
         inside = vectors @ self.axes
-        squares = np.einsum("ij,ij->i", vectors, vectors, dtype=np.float64)
-        left_out = np.sqrt(np.maximum(squares - np.einsum("ij,ij->i", inside, inside), 0.0))
-        return np.concatenate([inside, left_out[:, None]], axis=1, dtype=np.float32)
+        squares = np.einsum("ij,ij->i", vectors, vectors) - np.einsum("ij,ij->i", inside, inside)
+        left_out = np.sqrt(np.maximum(squares, 0) + _ERROR_OF_SQUARES)
+        return np.concatenate([inside, left_out[:, None]], axis=1)
+
+
+def staged(vectors: Vectors, stage: int) -> tuple[Vectors, Vectors]:
+    """Return the first coordinates of each row, and after each `stage` of them the length of what is left out."""
+    dimensions = vectors.shape[1]
+    stages = min(_MOST_AXES, dimensions // 3, len(vectors)) // stage
+    if not stages:
+        return np.zeros((len(vectors), 0), np.float32), np.zeros((len(vectors), 0), np.float32)
+    axes = _axes(_sample(vectors))[:, : stages * stage].astype(np.float32)
+    stages = axes.shape[1] // stage
+    inside = np.ascontiguousarray(vectors @ axes[:, : stages * stage])
+    squares = np.einsum("ij,ij->i", vectors, vectors)
+    held = np.cumsum(np.square(inside).reshape(len(inside), stages, stage).sum(axis=2), axis=1)
+    return inside, np.sqrt(np.maximum(squares[:, None] - held, 0) + _ERROR_OF_SQUARES)
 
 
 def fit(vectors: Vectors, limit: float | None = None) -> Projection:
@@ -38,11 +54,11 @@ def fit(vectors: Vectors, limit: float | None = None) -> Projection:
     Without a limit the distance that a few hundred rows keep from each other is taken. What is returned decides how
     long a search takes, never what it finds.
     """
-    sample = vectors[:: max(1, len(vectors) // _SAMPLE)].astype(np.float64)
+    sample = _sample(vectors)
     dimensions = vectors.shape[1]
     if dimensions <= _SMALL or len(sample) < _SMALL:
         return Projection(None)
-    axes = np.linalg.svd(sample, full_matrices=False)[2].T
+    axes = _axes(sample)
     cosines = sample @ sample.T
     np.fill_diagonal(cosines, -1.0)
     least = (float(cosines.max(axis=0).mean()) if limit is None else 1.0 - limit) - slack(dimensions)
@@ -54,4 +70,14 @@ def fit(vectors: Vectors, limit: float | None = None) -> Projection:
             measured = float((inside @ inside.T + np.outer(left_out, left_out) >= least).mean())
             costs[count] = count + 1 + measured * dimensions * _COST_OF_MEASURING
     best = min(costs, key=lambda count: (costs[count], count))
-    return Projection(None if best == dimensions else np.ascontiguousarray(axes[:, :best]))
+    return Projection(None if best == dimensions else np.ascontiguousarray(axes[:, :best], dtype=np.float32))
+
+
+def _sample(vectors: Vectors) -> Floats:
+    return vectors[:: max(1, len(vectors) // _SAMPLE)].astype(np.float64)
+
+
+def _axes(sample: Floats) -> Floats:
+    """Return axes at right angles, those that hold most of the sample first."""
+    lengths, axes = np.linalg.eigh(sample.T @ sample)
+    return np.asarray(axes[:, np.argsort(-lengths, kind="stable")])

@@ -7,9 +7,10 @@ from typing import Final
 import numpy as np
 
 from driveflow.neighbours.cosine import Floats, Ints, Vectors, checked, quantised, slack
-from driveflow.neighbours.cosine_kernel import distances
-from driveflow.neighbours.leader_rows import NO_TIME, Mask
+from driveflow.neighbours.cosine_kernel import Followed, decide, distances
+from driveflow.neighbours.leader_rows import NO_TIME, Mask, Pairs
 from driveflow.neighbours.leader_scan import Memberships, NamedPairs
+from driveflow.neighbours.projection import fit
 
 _BLOCK: Final = 256  # items asked at once; the answer does not depend on it
 _TILE: Final = 8_192  # leaders compared at once: what bounds memory
@@ -44,17 +45,11 @@ def follow_vectors(
     resemble. Rows have length 1, or are all zeros where there is no vector: those lead.
     """
     near = NearVectors(vectors, members, rules, always_lead)
-    leader, apart = np.arange(len(vectors)), np.zeros(len(vectors))
-    leads = np.zeros(len(vectors), np.bool_)
+    found = Followed(np.arange(len(vectors)), np.zeros(len(vectors)), np.zeros(len(vectors), np.bool_))
     for first in range(0, len(vectors), block):
-        named = near.ask(min(block, len(vectors) - first), leads[:first])
-        for item in range(first, first + len(named.starts) - 1):
-            pairs = slice(named.starts[item - first], named.starts[item - first + 1])
-            choice = np.flatnonzero(leads[named.items[pairs]])  # sorted: nearest first, then as asked
-            leads[item] = always_lead[item] or not len(choice)
-            if not leads[item]:
-                leader[item], apart[item] = named.items[pairs][choice[0]], named.distance[pairs][choice[0]]
-    return VectorFollowers(leader, apart)
+        named = near.ask(min(block, len(vectors) - first), found.leads[:first])
+        decide(first, Pairs(named.starts, named.items, named.distance), always_lead, found)
+    return VectorFollowers(found.leader, found.distance)
 
 
 class NearVectors:
@@ -69,6 +64,7 @@ class NearVectors:
         self._members, self._rules, self._may_lead = members, rules, may_lead
         self._limit = [quantised(limit) if limit >= 0 else -1.0 for limit in rules.limit.tolist()]
         self._owner = np.repeat(np.arange(len(members.starts) - 1), np.diff(members.starts))
+        self._projection = fit(self._vectors, max([limit for limit in self._limit if limit >= 0], default=0.0))
         self._leaders: dict[int, _Leaders] = {}
         self._added = 0
         self.asked = 0
@@ -79,17 +75,32 @@ class NearVectors:
         `leads` says of every item asked before whether it leads.
         """
         first, stop = self.asked, self.asked + count
-        for group, rows in self._groups(self._added, first):
-            self._leaders.setdefault(group, _Leaders(self._vectors.shape[1])).add(
-                rows[leads[self._owner[rows]]], self._vectors[self._owner[rows]][leads[self._owner[rows]]]
-            )
-        self._added, self.asked = first, stop
+        self._add_leaders(leads)
+        self.asked = stop
         old = _Pairs.joined([self._with_leaders(group, rows) for group, rows in self._groups(first, stop)])
         waits = self._may_lead[first:stop] | (np.bincount(old.left - first, minlength=count) == 0)
         new = _Pairs.joined(
             [self._among(group, rows, waits[self._owner[rows] - first]) for group, rows in self._groups(first, stop)]
         )
         return _Pairs.joined([old, new]).by_item(first, count)
+
+    def pass_by(self, count: int) -> None:
+        """Take it that the next `count` items need not be asked: who of them leads is known, as the next call says."""
+        self.asked += count
+
+    def _add_leaders(self, leads: Mask) -> None:
+        """Add who leads of the items that were asked since the last time, a bounded number at once."""
+        while self._added < self.asked:
+            stop = min(self._added + _TILE, self.asked)
+            for group, rows in self._groups(self._added, stop):
+                leading = rows[leads[self._owner[rows]]]
+                if len(leading):
+                    leaders = self._leaders.setdefault(group, _Leaders())
+                    leaders.add(leading, self._coordinates(leading))
+            self._added = stop
+
+    def _coordinates(self, rows: Ints) -> Vectors:
+        return self._projection.coordinates(self._vectors[self._owner[rows]])
 
     def _groups(self, first: int, stop: int) -> Iterator[tuple[int, Ints]]:
         """Yield the groups of the items from `first` to `stop` where anything may be near, and the rows of each."""
@@ -110,12 +121,11 @@ class NearVectors:
 
     def _among(self, group: int, rows: Ints, waits: Mask) -> "_Pairs":
         """Return the pairs of which the earlier item has no leader yet."""
-        others = rows[waits]
-        return self._near(group, rows, others, self._vectors[self._owner[others]])
+        return self._near(group, rows, rows[waits], self._coordinates(rows[waits]))
 
     def _near(self, group: int, rows: Ints, others: Ints, coordinates: Vectors) -> "_Pairs":
         """Return the pairs of `rows` with earlier items among `others` that the group calls near."""
-        asking = self._vectors[self._owner[rows]]
+        asking = self._coordinates(rows)
         found = [_Pairs.none()]
         for at in range(0, len(others), _TILE):
             bounds = asking @ coordinates[at : at + _TILE].T
@@ -134,17 +144,17 @@ class NearVectors:
             possible &= (times[0] != NO_TIME) & (times[1] != NO_TIME)
             possible &= np.abs(times[0] - times[1]) <= self._rules.window_ns
         left, right = left[possible], right[possible]
-        apart = distances(self._vectors, left, right)
-        near = apart <= self._limit[group]
+        apart = distances(self._vectors, left, right, self._limit[group], slack(self._vectors.shape[1]))
+        near = np.isfinite(apart)
         return _Pairs(left[near], right[near], apart[near])
 
 
 class _Leaders:
     """The leaders of one group, in arrays that grow."""
 
-    def __init__(self, dimensions: int) -> None:
-        self._rows = np.empty(16, np.int64)
-        self._coordinates = np.empty((16, dimensions), np.float32)
+    def __init__(self) -> None:
+        self._rows = np.empty(0, np.int64)
+        self._coordinates = np.empty((0, 0), np.float32)
         self._count = 0
 
     @property
@@ -161,9 +171,11 @@ class _Leaders:
         """Add leaders at the end."""
         stop = self._count + len(rows)
         if stop > len(self._rows):
-            room = max(stop, 2 * len(self._rows))
-            self._rows = np.resize(self._rows, room)
-            self._coordinates = np.resize(self._coordinates, (room, self._coordinates.shape[1]))
+            more = max(stop, 2 * self._count) - self._count
+            self._rows = np.concatenate([self.rows, np.empty(more, np.int64)])
+            room = np.empty((self._count + more, coordinates.shape[1]), np.float32)
+            room[: self._count] = self.coordinates if self._count else 0
+            self._coordinates = room
         self._rows[self._count : stop], self._coordinates[self._count : stop] = rows, coordinates
         self._count = stop
 
@@ -191,7 +203,7 @@ class _Pairs:
 
     def by_item(self, first: int, count: int) -> NamedPairs:
         """Return the pairs as rows of the items from `first` on; a pair may be there once for each shared group."""
-        order = np.lexsort((self.right, self.distance, self.left))
+        order = np.argsort(self.left, kind="stable")
         starts = np.zeros(count + 1, np.int64)
         np.cumsum(np.bincount(self.left - first, minlength=count), out=starts[1:])
         return NamedPairs(starts, self.right[order], self.distance[order])

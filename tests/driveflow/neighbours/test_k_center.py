@@ -12,7 +12,7 @@ from tests.driveflow.neighbours.made import walk
 
 def _apart(vectors, row):
     rows = np.arange(len(vectors))
-    return distances(vectors, rows, np.full(len(rows), row))
+    return distances(vectors, rows, np.full(len(rows), row), 2.0, 0.0)
 
 
 def _plain(vectors, count, start=()):
@@ -70,7 +70,7 @@ def test_the_nearest_kept_is_as_far_as_the_plain_search_says(count):
     found = nearest_kept(vectors, kept, count)
 
     rows = np.arange(150, 350)
-    plain = [np.sort(distances(both, np.full(200, row), rows))[count - 1] for row in range(150)]
+    plain = [np.sort(distances(both, np.full(200, row), rows, 2.0, 0.0))[count - 1] for row in range(150)]
     assert found.tolist() == plain
 
 

@@ -1,0 +1,171 @@
+"""Near vectors and k-center beside numpy, scikit-learn and faiss over the same vectors, one thread each.
+
+DRIVEFLOW_BENCH_VECTORS says how many there are; DRIVEFLOW_BENCH_FAISS names a Python that has faiss, as a peer.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.contender import Figure, measure, print_table, run_as_contender
+
+COUNT = int(os.environ.get("DRIVEFLOW_BENCH_VECTORS", "20000"))
+DIMENSIONS = 384
+LIMIT = 0.05
+CENTRES = max(10, COUNT // 100)
+RUN = 60  # frames of one drive through one place
+BLOCK = 1_000
+NEAR_PEER, CENTRE_PEER = "numpy, blocked product of all", "numpy, matrix times vector"
+ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+def vectors() -> np.ndarray:
+    """Return vectors as embeddings of drives are: few axes hold most of it, and each frame is near the one before."""
+    random = np.random.default_rng(11)
+    spread = 1 / np.sqrt(1 + np.arange(DIMENSIONS))
+    rows = np.empty((COUNT, DIMENSIONS), np.float32)
+    for start in range(0, COUNT, RUN):
+        run = rows[start : start + RUN]
+        steps = random.normal(size=run.shape) * spread
+        steps[1:] *= 0.06
+        run[:] = np.cumsum(steps, axis=0)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows
+
+
+def near_ours() -> Callable[[], float]:
+    from driveflow.neighbours.leader_scan import NO_TIME, Memberships
+    from driveflow.neighbours.vectors import VectorRules, follow_vectors
+
+    def work(rows: np.ndarray) -> float:
+        count = len(rows)
+        alone = Memberships(np.arange(count + 1), np.zeros(count, int), np.full(count, NO_TIME), *[np.zeros(count)] * 3)
+        rules = VectorRules(np.array([LIMIT]), np.array([False]))
+        return float((follow_vectors(rows, alone, rules, np.zeros(count, bool)).leader == np.arange(count)).sum())
+
+    rows = vectors()
+    work(rows[:500])  # compiles
+    return lambda: work(rows)
+
+
+def near_blocked() -> Callable[[], float]:
+    """Multiply every block with all before it; then keep what has no kept one near."""
+    rows = vectors()
+
+    def work() -> float:
+        kept = np.zeros(COUNT, bool)
+        for start in range(0, COUNT, BLOCK):
+            near = rows[start : start + BLOCK] @ rows[: start + BLOCK].T >= 1 - LIMIT
+            for item in range(start, min(start + BLOCK, COUNT)):
+                kept[item] = not (near[item - start, :item] & kept[:item]).any()
+        return float(kept.sum())
+
+    return work
+
+
+def near_kept_only() -> Callable[[], float]:
+    """Multiply every block with what was kept before it, which our answer allows and a list of pairs does not."""
+    rows = vectors()
+
+    def work() -> float:
+        kept = np.zeros(0, int)
+        for start in range(0, COUNT, BLOCK):
+            block = rows[start : start + BLOCK]
+            free = ~(block @ rows[kept].T >= 1 - LIMIT).any(axis=1)
+            among = block @ block.T >= 1 - LIMIT
+            leads = np.zeros(len(block), bool)
+            for item in range(len(block)):
+                leads[item] = free[item] and not (among[item, :item] & leads[:item]).any()
+            kept = np.concatenate([kept, start + np.flatnonzero(leads)])
+        return float(len(kept))
+
+    return work
+
+
+def near_faiss() -> Callable[[], float]:
+    import faiss
+
+    rows = vectors()
+
+    def work() -> float:
+        index = faiss.IndexFlatIP(DIMENSIONS)
+        index.add(rows)
+        kept = np.zeros(COUNT, bool)
+        for start in range(0, COUNT, BLOCK):
+            limits, _, found = index.range_search(rows[start : start + BLOCK], 1 - LIMIT)
+            for item in range(len(limits) - 1):
+                near = found[limits[item] : limits[item + 1]]
+                kept[start + item] = not kept[near[near < start + item]].any()
+        return float(kept.sum())
+
+    return work
+
+
+def centre_ours() -> Callable[[], float]:
+    from driveflow.neighbours.k_center import k_center
+
+    rows = vectors()
+    k_center(rows[:500], 5)  # compiles
+    return lambda: float(k_center(rows, CENTRES).distance[-1])
+
+
+def centre_numpy() -> Callable[[], float]:
+    rows = vectors()
+    return lambda: _greedy(rows, lambda row: 1 - rows @ row)
+
+
+def centre_sklearn() -> Callable[[], float]:
+    from sklearn.metrics import pairwise_distances
+
+    rows = vectors()
+    return lambda: _greedy(rows, lambda row: pairwise_distances(rows, row[None], metric="cosine")[:, 0])
+
+
+def _greedy(rows: np.ndarray, apart: Callable[[np.ndarray], np.ndarray]) -> float:
+    nearest, chosen, radius = np.full(len(rows), np.inf), 0, np.inf
+    for _ in range(CENTRES - 1):
+        nearest = np.minimum(nearest, apart(rows[chosen]))
+        chosen = int(nearest.argmax())
+        radius = float(nearest[chosen])
+    return radius
+
+
+NEAR: dict[str, Any] = {
+    "driveflow, exact leader rule": near_ours,
+    NEAR_PEER: near_blocked,
+    "numpy, blocked product with kept only": near_kept_only,
+}
+CENTRE: dict[str, Any] = {
+    "driveflow, k-center": centre_ours,
+    CENTRE_PEER: centre_numpy,
+    "scikit-learn, pairwise distances": centre_sklearn,
+}
+FAISS = "faiss Flat, range search"
+
+
+def main() -> None:
+    """Print both tables; the answers are how many are kept, and how far the last centre was from the others."""
+    os.environ.update(ONE_THREAD)
+    near = [measure("benchmarks.bench_vectors", name) for name in NEAR]
+    if os.environ.get("DRIVEFLOW_BENCH_FAISS"):
+        near.append(_with_faiss(os.environ["DRIVEFLOW_BENCH_FAISS"]))
+    print_table(f"Leader rule over {COUNT:,} x {DIMENSIONS} vectors, cosine distance {LIMIT}", near, NEAR_PEER)
+    print()
+    centre = [measure("benchmarks.bench_vectors", name) for name in CENTRE]
+    print_table(f"k-center: {CENTRES:,} of {COUNT:,} x {DIMENSIONS} vectors", centre, CENTRE_PEER)
+
+
+def _with_faiss(python: str) -> Figure:
+    command = [python, "-m", "benchmarks.bench_vectors", FAISS]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    values = json.loads(done.stdout.splitlines()[-1])
+    return Figure(FAISS, values["cpu_s"], values["peak_mb"], values["answer"])
+
+
+if __name__ == "__main__":
+    sys.exit(run_as_contender({**NEAR, **CENTRE, FAISS: near_faiss}))
