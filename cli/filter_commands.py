@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cli.filter.preview import preview
 from cli.filter.relations import relations
 from cli.filter.undo import not_duplicate, undo
 from cli.output import DEFAULT_WORKSPACE, Format, Output, ProfileHere, Workspace, emit
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from filtering.verify import Finding, VerifyReport
 
 app = typer.Typer(no_args_is_help=True)
+app.command("preview")(preview)
 app.command("relations")(relations)
 app.command("undo")(undo)
 app.command("not-duplicate")(not_duplicate)

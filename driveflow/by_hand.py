@@ -102,11 +102,17 @@ def not_duplicates(said: Iterable[Said]) -> frozenset[Pair]:
     return frozenset(pair for pair, apart in last.items() if apart)
 
 
+def by_hand_now(store: str) -> ByHand:
+    """Return what now counts of all that was said."""
+    said = said_by_hand(store)
+    return ByHand(kept_by_hand(said), tuple(sorted(not_duplicates(said))))
+
+
 def put_by_hand(store: str) -> str:
     """Keep what now counts of all that was said as one object, and return its address; empty where nothing counts."""
-    said = said_by_hand(store)
-    kept: Json = sorted(kept_by_hand(said))
-    pairs: Json = [list(pair) for pair in sorted(not_duplicates(said))]
+    now = by_hand_now(store)
+    kept: Json = sorted(now.kept)
+    pairs: Json = [list(pair) for pair in now.not_duplicates]
     if not kept and not pairs:
         return ""
     return put_object(store, canonical_json({"kept": kept, "not_duplicates": pairs}).encode(), _SUFFIX)

@@ -81,7 +81,8 @@ def near_misses(request: FilterRequest, outcome: FilterOutcome, count: int) -> l
         same_drive_max_bits=min(section.same_drive_max_bits + _WIDER_BITS, _MOST_BITS),
         across_drives_max_bits=min(section.across_drives_max_bits + _WIDER_BITS, _MOST_BITS),
     )
-    tried = filter_frames(replace(request, filters=replace(request.filters, near_duplicates=wider))).decisions
+    filters = replace(request.filters, near_duplicates=wider)
+    tried = filter_frames(replace(request, filters=filters, pixels=None)).decisions
     verdicts = dict(
         zip(outcome.decisions["frame_id"].to_pylist(), outcome.decisions["verdict"].to_pylist(), strict=True)
     )

@@ -54,7 +54,7 @@ def bar_chart(title: str, bars: Sequence[Bar], top: float = 1.0) -> Html:
         )
     spoken = "; ".join(f"{bar.label}: {bar.text or format(bar.value, '.3f')}" for bar in bars)
     axis = f'<path class="axis" d="M{left_px} 0V{height}"/>'
-    return _svg("bars", (left_px + width_px + right_px, height), (title, spoken), axis + "".join(rows))
+    return drawing("bars", (left_px + width_px + right_px, height), (title, spoken), axis + "".join(rows))
 
 
 def line_chart(title: str, lines: Sequence[Line], x_title: str, y_title: str) -> Html:
@@ -65,7 +65,7 @@ def line_chart(title: str, lines: Sequence[Line], x_title: str, y_title: str) ->
         if line.points
     )
     spoken = "; ".join(f"{line.label}: {_spoken(line.points)}" for line in lines) or "no curve"
-    return _svg("lines", (240, 190), (title, spoken), _axes(x_title, y_title) + curves)
+    return drawing("lines", (240, 190), (title, spoken), _axes(x_title, y_title) + curves)
 
 
 def reliability(title: str, bins: Sequence[Calibration]) -> Html:
@@ -80,10 +80,11 @@ def reliability(title: str, bins: Sequence[Calibration]) -> Html:
     spoken = "; ".join(
         f"score {item.mean_score:.2f}: {item.share_right:.2f} right of {item.count}" for item in bins if item.count
     )
-    return _svg("lines", (240, 190), (title, spoken or "no detections"), "".join(parts))
+    return drawing("lines", (240, 190), (title, spoken or "no detections"), "".join(parts))
 
 
-def _svg(kind: str, size: tuple[int, int], words: tuple[str, str], content: str) -> Html:
+def drawing(kind: str, size: tuple[int, int], words: tuple[str, str], content: str) -> Html:
+    """Return `content`, markup that is safe already, as a drawing; `words` are its title and what is read aloud."""
     title, description = (escape(text) for text in words)
     return Html(
         f'<svg class="{kind}" role="img" aria-label="{title}" viewBox="0 0 {size[0]} {size[1]}" '

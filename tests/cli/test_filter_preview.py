@@ -1,0 +1,79 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.calling import call
+from tests.driveflow.images.made import encode, scene
+
+FLOW = """
+name: city
+classes: [car]
+splits: {val_fraction: 0}
+batches:
+  - {name: one, path: one, drive: one}
+"""
+
+
+@pytest.fixture
+def flow(tmp_path: Path) -> Path:
+    (tmp_path / "one").mkdir()
+    for at in range(4):
+        (tmp_path / "one" / f"{at}.jpg").write_bytes(encode(scene(at, 320, 180)))
+    (tmp_path / "one" / "broken.jpg").write_bytes(b"no picture")
+    (tmp_path / "flow.yaml").write_text(FLOW)
+    return tmp_path / "flow.yaml"
+
+
+def test_a_preview_of_raw_batches_writes_signals_and_nothing_else(flow, tmp_path, capsys):
+    page, space = tmp_path / "preview.html", tmp_path / "space"
+
+    code, out, _ = call(
+        capsys, "filter", "preview", str(flow), "-w", str(space), "--html", str(page), "--cost-per-frame", "2"
+    )
+
+    assert code == 0
+    assert "training frames: 4" in out
+    assert "near_duplicates.same_drive_max_bits, 4 now:" in out
+    assert page.read_text().startswith("<!doctype html>")
+    assert [path.name for path in (space / "store").iterdir()] == ["signals"]
+    assert not (space / "ledger.db").exists()
+
+
+def test_what_was_measured_is_not_measured_again(flow, tmp_path, capsys):
+    arguments = ("filter", "preview", str(flow), "-w", str(tmp_path / "space"), "-o", "json")
+    _, first, _ = call(capsys, *arguments)
+    _, second, _ = call(capsys, *arguments)
+
+    assert (json.loads(first)["measured"], json.loads(first)["measured_before"]) == (4, 0)
+    assert (json.loads(second)["measured"], json.loads(second)["measured_before"]) == (0, 4)
+
+
+def test_a_sample_is_drawn_by_its_seed(flow, tmp_path, capsys):
+    arguments = ("filter", "preview", str(flow), "-w", str(tmp_path / "space"), "--sample", "3", "-o", "json")
+
+    told = json.loads(call(capsys, *arguments)[1])
+
+    assert told["frames"] == {"training": 4, "looked_at": 3}
+    assert told == json.loads(call(capsys, *arguments)[1]) | {"measured": 3, "measured_before": 0}
+
+
+def test_a_snapshot_is_looked_at_instead_of_the_batches(flow, tmp_path, capsys):
+    space = ("-w", str(tmp_path / "space"))
+    call(capsys, "data", "import", str(tmp_path / "one"), "--as", "may", *space)
+    before = sorted(str(path) for path in (tmp_path / "space" / "store" / "snapshots").rglob("*"))
+
+    code, out, _ = call(capsys, "filter", "preview", str(flow), "--snapshot", "may", *space, "-o", "json")
+
+    assert code == 0
+    assert json.loads(out)["frames"]["looked_at"] == 4
+    assert sorted(str(path) for path in (tmp_path / "space" / "store" / "snapshots").rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "code"), [(None, [], 3), ("name: [", [], 2), (FLOW, ["--snapshot", "no"], 3)]
+)
+def test_what_cannot_be_looked_at_ends_with_its_exit_code(flow, tmp_path, capsys, text, options, code):
+    flow.unlink() if text is None else flow.write_text(text)
+
+    assert call(capsys, "filter", "preview", str(flow), "-w", str(tmp_path / "space"), *options)[0] == code
