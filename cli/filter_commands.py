@@ -10,8 +10,12 @@ from cli.filter.undo import not_duplicate, undo
 from cli.output import DEFAULT_WORKSPACE, Format, Output, ProfileHere, Workspace, emit
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from driveflow.canonical import Json
+    from driveflow.embeddings.vector_store import FrameVectors
     from driveflow.flow.sections import FilterSection
+    from driveflow.place import Place
     from driveflow.snapshots import Snapshot
     from filtering.verify import Finding, VerifyReport
 
@@ -35,26 +39,30 @@ def verify(
     profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
-    """Check again, from the stored signals, that every dropped frame has a kept twin within its limit.
+    """Check again, from what is stored, that every dropped frame has a kept twin within its limit.
+
+    Hashes, times and places are compared, pairs of equal pixels decoded, and distances between vectors measured again.
 
     Example:
       driveflow filter verify 3f2a
 
     Exit codes: 0 every pair holds, 1 a pair does not, 2 usage, 3 not found.
     """
+    from cli.output import place_from
     from cli.snapshot_argument import find_snapshot
 
-    report = _verify(find_snapshot(snapshot, workspace, profile, "filter_frames"))
+    report = _verify(find_snapshot(snapshot, workspace, profile, "filter_frames"), place_from(workspace, profile))
     _print(report, output)
     if not report.sound:
         raise typer.Exit(1)
 
 
-def _verify(snapshot: "Snapshot") -> "VerifyReport":
+def _verify(snapshot: "Snapshot", place: "Place") -> "VerifyReport":
     import pyarrow as pa
 
     from cli.snapshot_argument import lineage, store_of
     from driveflow.errors import UsageError
+    from driveflow.images.pixels import open_pixels
     from driveflow.signal_store import SignalStore
     from filtering.verify import Evidence, verify_decisions
 
@@ -65,7 +73,26 @@ def _verify(snapshot: "Snapshot") -> "VerifyReport":
         )
     signals = SignalStore(store_of(snapshot)).load(decisions["frame_id"])
     sources = pa.concat_tables([item.sources() for item in lineage(snapshot)])
-    return verify_decisions(decisions, Evidence(signals, sources, _filters(snapshot)))
+    filters = _filters(snapshot)
+    vectors = _vectors(decisions, filters, place.store)
+    return verify_decisions(decisions, Evidence(signals, sources, filters, open_pixels(snapshot, place), vectors))
+
+
+def _vectors(decisions: "pa.Table", filters: "FilterSection", store: str) -> "FrameVectors | None":
+    """Return the vectors of the frames that were dropped by them and of their twins; None where none was."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    from driveflow.embeddings.catalog import load_embedder
+    from driveflow.embeddings.vector_store import VectorStore
+    from filtering.near_duplicates import BY_VECTOR
+
+    pairs = decisions.filter(pc.is_in(decisions["rule"], value_set=pa.array(BY_VECTOR)))
+    if not pairs.num_rows:
+        return None
+    embedder = load_embedder(filters.near_duplicates.embedding)
+    wanted = pa.chunked_array([*pairs["frame_id"].chunks, *pairs["twin"].chunks])
+    return VectorStore(store, embedder.digest, embedder.dimensions).load(wanted)
 
 
 def _filters(snapshot: "Snapshot") -> "FilterSection":

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.by_hand import ByHand
+from driveflow.embeddings.vector_store import FrameVectors
 from driveflow.flow.sections import CornerCaseSection, FilterSection
 from driveflow.predicates import Mask
 from driveflow.snapshots import SnapshotTables
@@ -18,7 +19,7 @@ from filtering.distinct import pairs_among
 from filtering.equal_pixels import Lookalikes, thin_with_pixels
 from filtering.fingerprint import Pixels
 from filtering.measured import MeasuredFrames
-from filtering.near_duplicates import REASONS, RULES, UNITS, Candidates, Twins, thin
+from filtering.near_duplicates import REASONS, RULES, UNITS, Candidates, Twins, thin, vectors_of
 from filtering.places import sightings
 from filtering.populations import populations
 from filtering.rarity import labeled_mask, shielded_frames
@@ -34,7 +35,8 @@ _LOOK = ("phash64", "phash256")  # what two frames with equal pixels have in com
 class FilterRequest:
     """The frames to judge, what was measured of them, and the rules; `predictions` find rare frames without labels.
 
-    Frames with equal pixels are found where `pixels` can be read; what people said `by_hand` is kept to.
+    Frames with equal pixels are found where `pixels` can be read; what people said `by_hand` is kept to; frames that
+    have `vectors` are compared by these too.
     """
 
     tables: SnapshotTables
@@ -44,6 +46,7 @@ class FilterRequest:
     predictions: pa.Table | None = None
     pixels: Pixels | None = None
     by_hand: ByHand = field(default_factory=ByHand)
+    vectors: FrameVectors | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +187,7 @@ def _candidates(request: FilterRequest, rows: Ints, signals: pa.Table, shielded:
         rank=np.where(shielded, _SHIELDED, np.where(labeled_mask(frames), _LABELED, _OTHER)),
         shielded=shielded,
         distinct=pairs_among(frame_ids, request.by_hand.pairs()),
+        vectors=None if request.vectors is None else vectors_of(frame_ids, request.vectors),
     )
 
 

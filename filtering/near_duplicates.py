@@ -8,11 +8,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from driveflow.embeddings.vector_store import FrameVectors
 from driveflow.flow.sections import NearDuplicateSection
+from driveflow.neighbours.cosine import Vectors
 from driveflow.neighbours.hamming import distances_bits
-from driveflow.neighbours.leader_scan import Followers, NamedPairs, follow
+from driveflow.neighbours.leader_scan import Followers, LeaderScan, NamedPairs, no_pairs
+from driveflow.neighbours.vectors import NearVectors, VectorRules
+from filtering.pair_relations import pair_relations
 from filtering.places import Floats, Ints, Sightings
-from filtering.twin_groups import KINDS, NS_PER_S, TwinGroups, group_limits_bits, twin_groups
+from filtering.twin_groups import NS_PER_S, TwinGroups, group_limits_bits, group_limits_cosine, twin_groups
 
 EQUAL_PIXELS: Final = "equal_pixels"
 SAME_DRIVE: Final = "near_duplicates.same_drive"
@@ -20,7 +24,8 @@ ACROSS_DRIVES: Final = "near_duplicates.across_drives"
 ACROSS_CAMERAS: Final = "near_duplicates.across_cameras"
 MIN_GAP: Final = "near_duplicates.min_gap"
 MIN_GAP_M: Final = "near_duplicates.min_gap_m"
-RULES: Final = (EQUAL_PIXELS, SAME_DRIVE, ACROSS_DRIVES, ACROSS_CAMERAS, MIN_GAP, MIN_GAP_M)
+BY_VECTOR: Final = ("embedding.same_drive", "embedding.across_drives", "embedding.across_cameras")
+RULES: Final = (EQUAL_PIXELS, SAME_DRIVE, ACROSS_DRIVES, ACROSS_CAMERAS, MIN_GAP, MIN_GAP_M, *BY_VECTOR)
 REASONS: Final = {
     EQUAL_PIXELS: "exact_duplicate",
     SAME_DRIVE: "near_duplicate",
@@ -28,13 +33,17 @@ REASONS: Final = {
     ACROSS_CAMERAS: "near_duplicate",
     MIN_GAP: "min_gap",
     MIN_GAP_M: "min_gap",
+    **dict.fromkeys(BY_VECTOR, "near_duplicate"),
 }
 UNITS: Final = {
     MIN_GAP: "s after or before the kept frame",
     MIN_GAP_M: "m from the kept frame",
     EQUAL_PIXELS: "bits from the kept frame, every pixel equal",
+    **dict.fromkeys(BY_VECTOR, "in cosine distance from the kept frame"),
 }
 _BY_GAP, _BY_GAP_M = RULES.index(MIN_GAP), RULES.index(MIN_GAP_M)
+_FIRST_BY_VECTOR: Final = RULES.index(BY_VECTOR[0]) - RULES.index(SAME_DRIVE)
+_BLOCK: Final = 4_096  # frames whose vectors are compared at once; the answer does not depend on it
 
 Codes = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
@@ -46,7 +55,7 @@ class Candidates:
 
     Frames of a lower `rank` are asked first, and `shielded` ones stay whatever they resemble. `seen` numbers its frames
     as these columns do. `pixels` are equal where the pixels of two frames are, -1 where that is not known. No frame is
-    the twin of one it is `distinct` from.
+    the twin of one it is `distinct` from. `vectors` have length 1, or 0 where a frame has none.
     """
 
     frame_ids: pa.Array
@@ -56,14 +65,15 @@ class Candidates:
     shielded: Mask
     pixels: Ints | None = None
     distinct: NamedPairs | None = None
+    vectors: Vectors | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Twins:
     """Frames to drop and the kept frame that each resembles, by their place among the candidates.
 
-    `rule` is a place in `RULES`; `score` and `limit` are bits, seconds under `MIN_GAP`, metres under `MIN_GAP_M`. A
-    score that is no distance, or beyond its limit, is refused.
+    `rule` is a place in `RULES`; `score` and `limit` are bits, seconds under `MIN_GAP`, metres under `MIN_GAP_M`, and
+    cosine distances under `BY_VECTOR`. A score that is no distance, or beyond its limit, is refused.
     """
 
     frame: Ints
@@ -85,16 +95,23 @@ def thin(candidates: Candidates, section: NearDuplicateSection) -> Twins:
     The leader rule: frames are asked by rank, then drive by drive in time order, and compared with kept frames only, so
     every dropped frame has a kept twin within its limit. Frames of different cameras resemble each other only where the
     section says so, or where every pixel is equal. The nearest kept frame is the twin, of several the one asked first;
-    where none is near, one too close in time or place.
+    where none is near by hash, the nearest by vector; where none is, one too close in time or place.
     """
     asking = asking_order(candidates)
     pixels = np.full(len(asking), -1) if candidates.pixels is None else candidates.pixels
     groups = twin_groups(candidates.seen, asking, pixels, section)
-    barred = None if candidates.distinct is None else _in_order(candidates.distinct, asking)
-    found = follow(candidates.phash64[asking], groups.members, groups.rules, candidates.shielded[asking], barred)
-    twins = _named(found, groups, asking, section)
+    twins = _named(_followers(candidates, asking, groups, section), groups, asking, (candidates.seen, section))
     _recheck(twins, candidates.phash64)
     return twins
+
+
+def vectors_of(frame_ids: pa.Array | pa.ChunkedArray, known: FrameVectors) -> Vectors:
+    """Return a row for each of `frame_ids`, of zeros where a frame has no vector."""
+    at = pc.index_in(frame_ids, value_set=known.frame_ids)
+    rows = np.flatnonzero(np.asarray(pc.is_valid(at).to_numpy(zero_copy_only=False), np.bool_))
+    vectors = np.zeros((len(frame_ids), known.vectors.shape[1]), np.float32)
+    vectors[rows] = known.vectors[pc.drop_null(at).to_numpy().astype(np.int64)]
+    return vectors
 
 
 def asking_order(candidates: Candidates) -> Ints:
@@ -103,22 +120,43 @@ def asking_order(candidates: Candidates) -> Ints:
     return np.asarray(by_id[np.lexsort((candidates.seen.order[by_id], candidates.rank[by_id]))])
 
 
-def _named(found: Followers, groups: TwinGroups, asking: Ints, section: NearDuplicateSection) -> Twins:
+def _followers(candidates: Candidates, asking: Ints, groups: TwinGroups, section: NearDuplicateSection) -> Followers:
+    """Apply the leader rule by hash and, where vectors are asked, by vector, frame by frame in the order of asking."""
+    barred = no_pairs(len(asking)) if candidates.distinct is None else _in_order(candidates.distinct, asking)
+    lead = candidates.shielded[asking]
+    walk = LeaderScan(candidates.phash64[asking], groups.members, groups.rules, lead, barred)
+    limits = group_limits_cosine(section)
+    if candidates.vectors is None or limits.max() < 0:
+        walk.ask(no_pairs(len(asking)))
+        return walk.followers
+    rules = VectorRules(limits[groups.kind], groups.rules.windowed, groups.rules.window_ns)
+    near = NearVectors(candidates.vectors[asking], groups.members, rules, lead | (np.diff(barred.starts) > 0))
+    while walk.asked < len(asking):
+        walk.ask(near.ask(min(_BLOCK, len(asking) - walk.asked), walk.leads()))
+    return walk.followers
+
+
+def _named(found: Followers, groups: TwinGroups, asking: Ints, known: tuple[Sightings, NearDuplicateSection]) -> Twins:
     """Name the rule of each follower, with what was measured and its limit."""
+    seen, section = known
     rows = np.flatnonzero(found.leader != np.arange(len(asking)))
     leader, group = found.leader[rows], found.group[rows]
-    kind, bits, gap_ns = groups.kind[group], found.distance_bits[rows], found.gap_ns[rows]
+    bits, gap_ns, apart = found.distance_bits[rows], found.gap_ns[rows], found.vector_distance[rows]
     by_time = (gap_ns >= 0) & (gap_ns < groups.rules.floor_ns)
-    by_place = (gap_ns >= 0) & ~by_time
-    score = np.where(by_time, np.round(gap_ns / NS_PER_S, 6), bits.astype(np.float64))
-    score[by_place] = np.round(groups.gap_m(rows[by_place], leader[by_place], group[by_place]), 3)
-    floors = np.where(by_time, section.min_gap_s, section.min_gap_m)
+    by_place, by_vector = (gap_ns >= 0) & ~by_time, apart >= 0
+    kind = np.zeros(len(rows), np.int64)
+    kind[~by_vector] = groups.kind[group[~by_vector]]
+    kind[by_vector] = pair_relations(seen, asking[rows[by_vector]], asking[leader[by_vector]], section).kind
+    moved_m = np.zeros(len(rows))
+    moved_m[by_place] = np.round(groups.gap_m(rows[by_place], leader[by_place], group[by_place]), 3)
+    how = [by_time, by_place, by_vector]
+    limits = [np.full(len(rows), section.min_gap_s), np.full(len(rows), section.min_gap_m)]
     return Twins(
         frame=asking[rows],
         twin=asking[leader],
-        rule=np.select([by_time, by_place], [_BY_GAP, _BY_GAP_M], kind),
-        score=score,
-        limit=np.where(gap_ns >= 0, floors, group_limits_bits(section)[kind % KINDS]),
+        rule=np.select(how, [_BY_GAP, _BY_GAP_M, _FIRST_BY_VECTOR + kind], kind),
+        score=np.select(how, [np.round(gap_ns / NS_PER_S, 6), moved_m, apart], bits),
+        limit=np.select(how, [*limits, group_limits_cosine(section)[kind]], group_limits_bits(section)[kind]),
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from driveflow.flow.sections import NearDuplicateSection
+from driveflow.neighbours.cosine import quantised
 from driveflow.neighbours.leader_scan import NO_TIME, GroupRules, Memberships
 from filtering.places import Floats, Ints, Sightings
 
@@ -63,6 +64,15 @@ def group_limits_bits(section: NearDuplicateSection) -> Ints:
     """Return the limit of each kind of group; within a drive it is never stricter than across drives."""
     across = section.across_drives_max_bits
     return np.array([0, max(section.same_drive_max_bits, across), across, across])
+
+
+def group_limits_cosine(section: NearDuplicateSection) -> Floats:
+    """Return the limit of each kind of group in cosine distance, under 0 where vectors are not asked."""
+    within, across = (
+        quantised(limit) if limit else -1.0
+        for limit in (section.same_drive_max_distance, section.across_drives_max_distance)
+    )
+    return np.array([-1.0, max(within, across), across, across])
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,15 +8,17 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from driveflow.embeddings.vector_store import FrameVectors
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
+from driveflow.neighbours.cosine_kernel import distance
 from driveflow.neighbours.hamming import distances_bits
 from filtering.decisions import Floats, Mask
 from filtering.equal_pixels import digest_or_none
 from filtering.fingerprint import Pixels
-from filtering.near_duplicates import EQUAL_PIXELS, MIN_GAP, MIN_GAP_M, REASONS
+from filtering.near_duplicates import BY_VECTOR, EQUAL_PIXELS, MIN_GAP, MIN_GAP_M, REASONS
 from filtering.pair_relations import PairRelations, pair_relations
 from filtering.places import sightings
-from filtering.twin_groups import group_limits_bits
+from filtering.twin_groups import group_limits_bits, group_limits_cosine
 
 _TOLERANCE_S = 1e-6
 _TOLERANCE_M = 2e-3  # a score is rounded to millimetres
@@ -52,13 +54,15 @@ class Evidence:
     """What pairs are checked against.
 
     `sources` should hold the places of dropped frames too; of a pair without a known place, only hash and twin are
-    checked, against the limit that the decision names. Equal pixels are decoded again where `pixels` can be read.
+    checked, against the limit that the decision names. Equal pixels are decoded again where `pixels` can be read, and
+    distances in cosine measured again where there are `vectors`.
     """
 
     signals: pa.Table
     sources: pa.Table
     filters: FilterSection
     pixels: Pixels | None = None
+    vectors: FrameVectors | None = None
 
 
 def verify_decisions(decisions: pa.Table, evidence: Evidence) -> VerifyReport:
@@ -71,6 +75,7 @@ def verify_decisions(decisions: pa.Table, evidence: Evidence) -> VerifyReport:
     _check_gaps(pairs, faults, MIN_GAP, pairs.relations.gap_s, ("s", _TOLERANCE_S, pairs.section.min_gap_s))
     _check_gaps(pairs, faults, MIN_GAP_M, pairs.relations.gap_m, ("m", _TOLERANCE_M, pairs.section.min_gap_m))
     _check_pixels(pairs, faults, evidence.pixels)
+    _check_vectors(pairs, faults, evidence.vectors)
     orphans, wrong = faults.findings()
     return VerifyReport(decisions.num_rows, pairs.table.num_rows, orphans, (*_twice(decisions), *wrong))
 
@@ -124,7 +129,7 @@ def _check_twins(pairs: _Pairs, faults: _Faults) -> None:
 
 
 def _check_bits(pairs: _Pairs, faults: _Faults) -> None:
-    near = ~np.isin(pairs.rule, [MIN_GAP, MIN_GAP_M])
+    near = ~np.isin(pairs.rule, [MIN_GAP, MIN_GAP_M, *BY_VECTOR])
     faults.note(near & ~pairs.hashed, lambda _: "has no stored hash, or its twin has none", is_orphan=False)
     exact = pairs.rule == EQUAL_PIXELS
     related = ~pairs.relations.known | (pairs.relations.kind >= 0) | exact
@@ -164,6 +169,38 @@ def _check_pixels(pairs: _Pairs, faults: _Faults, pixels: Pixels | None) -> None
         found = {digest_or_none(pairs.table[name][row].as_py(), pixels) for name in ("frame_id", "twin")}
         differs[row] = len(found) > 1 or None in found
     faults.note(differs, lambda _: "its pixels are not those of its twin, or cannot be read", is_orphan=True)
+
+
+def _check_vectors(pairs: _Pairs, faults: _Faults, vectors: FrameVectors | None) -> None:
+    """Measure the distance of each pair that was found by vector again."""
+    mine = np.isin(pairs.rule, BY_VECTOR)
+    kind = pairs.relations.kind
+    unrelated = mine & pairs.relations.known & (kind < 0)
+    faults.note(unrelated, lambda _: "shares no camera with its twin", is_orphan=True)
+    limit = np.where(pairs.relations.known, group_limits_cosine(pairs.section)[kind], pairs.limit)
+    apart = pairs.score.copy()
+    if vectors is not None:
+        apart[mine] = _distances(pairs.table.filter(pa.array(mine)), vectors)
+    far = mine & ~(apart <= limit)
+    faults.note(
+        far, lambda row: f"{apart[row]:g} in cosine distance from its twin, limit {limit[row]:g}", is_orphan=True
+    )
+    faults.note(
+        mine & (apart != pairs.score),
+        lambda row: f"{apart[row]:g} in cosine distance from its twin, said to be {pairs.score[row]:g}",
+        is_orphan=False,
+    )
+
+
+def _distances(table: pa.Table, known: FrameVectors) -> Floats:
+    """Return how far the vectors of each pair are apart; NaN where one is not known."""
+    left, right = (
+        pc.fill_null(pc.index_in(table[name], value_set=known.frame_ids), -1).to_pylist()
+        for name in ("frame_id", "twin")
+    )
+    vectors = known.vectors
+    pairs = zip(left, right, strict=True)
+    return np.array([distance(vectors[a], vectors[b]) if min(a, b) >= 0 else np.nan for a, b in pairs], np.float64)
 
 
 def _hashes(frame_ids: pa.ChunkedArray, signals: pa.Table) -> tuple[np.ndarray, Mask]:

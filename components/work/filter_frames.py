@@ -1,11 +1,18 @@
 """Drop the training frames that any filter rejects."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from components.work.pages import counts_page
 from driveflow.code_digest import code_digest
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from driveflow.embeddings.vector_store import FrameVectors
+    from driveflow.flow.sections import NearDuplicateSection
+    from driveflow.images.pixels import PixelReader
 
 SPEC = StepSpec("filter_frames", ("components.work", "filtering"))
 
@@ -23,14 +30,16 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
 
     settings: Any = context.settings
     snapshot = open_snapshot(str(inputs["snapshot"]))
+    filters = read_section(FilterSection, settings["filters"])
     pixels = open_pixels(snapshot, context.place)
     request = FilterRequest(
         tables=snapshot.tables(),
         signals=read_table(str(inputs["signals"])),
-        filters=read_section(FilterSection, settings["filters"]),
+        filters=filters,
         corner_cases=tuple(read_section(CornerCaseSection, case) for case in settings["corner_cases"]),
         pixels=pixels,
         by_hand=read_by_hand(settings.get("by_hand", "")),
+        vectors=_vectors(context, filters.near_duplicates, snapshot.frames(), pixels),
     )
     outcome = filter_frames(request)
     made_by = {
@@ -50,3 +59,22 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         },
         objects=(kept.uri,),
     )
+
+
+def _vectors(
+    context: StepContext, section: "NearDuplicateSection", frames: "pa.Table", pixels: "PixelReader"
+) -> "FrameVectors | None":
+    """Return the vectors of the training frames, made where they are lacking; None where frames go by hash alone."""
+    if not section.enabled or not section.embedding:
+        return None
+    import pyarrow.compute as pc
+
+    from driveflow.embeddings.catalog import load_embedder
+    from driveflow.embeddings.vector_store import VectorStore
+    from filtering.embed_frames import embed_frames
+
+    embedder = load_embedder(section.embedding)
+    store = VectorStore(context.place.store, embedder.digest, embedder.dimensions)
+    wanted = frames["frame_id"].filter(pc.equal(frames["split"], "train"))
+    embed_frames(wanted, pixels, embedder, store, context.progress)
+    return store.load(wanted)

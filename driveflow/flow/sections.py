@@ -91,6 +91,9 @@ class NearDuplicateSection:
     standstill_s: Annotated[float, Field(ge=0)] = 10.0  # after so long a frame stays though the car has not moved
     across_cameras: bool = False  # compare frames of different cameras too, by the limit across drives
     equal_pixels: bool = True  # a frame whose every pixel equals a kept one's is dropped whatever camera took it
+    embedding: str = ""  # compare frames by this model too, as builtin://efficientnet-lite0; empty: by hash alone
+    same_drive_max_distance: Annotated[float, Field(ge=0, le=2)] = 0.05  # cosine distance; 0: not asked
+    across_drives_max_distance: Annotated[float, Field(ge=0, le=2)] = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

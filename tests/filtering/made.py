@@ -1,6 +1,7 @@
 """Snapshots and signals made for tests of the filters, and the shared sequences as one."""
 
 import hashlib
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -36,6 +37,13 @@ class Made:
     lat: float | None = None
     pixels: int = -1  # equal where the pixels are
     path: str = ""  # the name of its file, else its own
+    degrees: int | None = None  # its vector, on a circle; None: it has none
+
+    @property
+    def vector(self) -> tuple[float, ...]:
+        """Two coordinates, none where there is no vector."""
+        turn = None if self.degrees is None else math.radians(self.degrees)
+        return () if turn is None else (math.cos(turn), math.sin(turn))
 
 
 NORMAL = {"brightness": 100.0, "contrast": 40.0, "dark_share": 0.0, "bright_share": 0.0, "sharpness": 300.0}

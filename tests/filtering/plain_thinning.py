@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -45,6 +45,7 @@ class PlainFrame:
     rank: int
     shielded: bool
     pixels: int = -1
+    vector: tuple[float, ...] = ()
 
 
 def plain_thin(
@@ -63,7 +64,11 @@ def plain_thin(
         twin = None
         if not item.shielded:
             others = [other for other in kept if frozenset((item.frame_id, other.frame_id)) not in distinct]
-            twin = _near(item, others, seen, section) or _beside(item, others, seen, section)
+            twin = (
+                _near(item, others, seen, section)
+                or _alike(item, others, seen, section)
+                or _beside(item, others, seen, section)
+            )
         if twin is None:
             kept.append(item)
         else:
@@ -80,6 +85,24 @@ def _near(
         distance = (item.code ^ other.code).bit_count()
         if found and distance <= found[1] and (best is None or distance < best.score):
             best = PlainTwin(found[0], other.frame_id, distance, found[1])
+    return best
+
+
+def _alike(
+    item: PlainFrame, kept: Sequence[PlainFrame], seen: Mapping[str, Seen], section: NearDuplicateSection
+) -> PlainTwin | None:
+    """The kept frame nearest by vector; vectors here lie on a circle of whole degrees."""
+    within, across = section.same_drive_max_distance or -1, section.across_drives_max_distance or -1
+    limits = {"same_drive": max(within, across), "across_drives": across, "across_cameras": across}
+    best = None
+    for other in kept:
+        found = _relation(replace(item, pixels=-1), other, seen, section)
+        if not found or not item.vector or not other.vector:
+            continue
+        name = found[0].rpartition(".")[2]
+        distance = round(1 - sum(a * b for a, b in zip(item.vector, other.vector, strict=True)), 6)
+        if distance <= limits[name] and (best is None or distance < best.score):
+            best = PlainTwin(f"embedding.{name}", other.frame_id, distance, limits[name])
     return best
 
 

@@ -14,6 +14,7 @@ from driveflow.neighbours.leader_scan import NamedPairs
 from filtering.near_duplicates import (
     ACROSS_CAMERAS,
     ACROSS_DRIVES,
+    BY_VECTOR,
     EQUAL_PIXELS,
     MIN_GAP,
     MIN_GAP_M,
@@ -57,6 +58,7 @@ def thinned(
         shielded=np.array([made.name in shielded for made in frames], np.bool_),
         pixels=np.array([made.pixels for made in frames], np.int64),
         distinct=barred(ids, distinct),
+        vectors=np.array([made.vector or (0, 0) for made in frames], np.float32).reshape(-1, 2),
     )
     found = thin(candidates, section)
     columns = (column.tolist() for column in (found.frame, found.twin, found.rule, found.score, found.limit))
@@ -76,7 +78,7 @@ def plain(
     frames: list[Made], section: NearDuplicateSection, shielded: tuple[str, ...], distinct: Pairs
 ) -> dict[str, PlainTwin]:
     asked = [
-        PlainFrame(made.name, made.code or 0, rank(made, shielded), made.name in shielded, made.pixels)
+        PlainFrame(made.name, made.code or 0, rank(made, shielded), made.name in shielded, made.pixels, made.vector)
         for made in frames
     ]
     return plain_thin(asked, snapshot(frames).sources, section, distinct)
@@ -252,6 +254,19 @@ def test_a_pair_that_a_person_marked_is_no_pair_of_twins():
     assert found == {"c": Twin(SAME_DRIVE, "a", 2, 4)}
 
 
+@pytest.mark.parametrize(
+    ("degrees", "drive", "rule"),
+    [(18, "drive", BY_VECTOR[0]), (19, "drive", None), (11, "other", BY_VECTOR[1]), (12, "other", None)],
+)
+def test_frames_are_twins_by_vector_within_the_limits_of_the_section(degrees, drive, rule):
+    section = NearDuplicateSection(same_drive_max_distance=0.05, across_drives_max_distance=0.02)
+    frames = [Made("a", FAR[0], degrees=0), Made("b", FAR[1], drive, degrees=degrees), Made("c", FAR[2])]
+
+    found = thinned(frames, section)
+
+    assert {name: (twin.rule, twin.frame_id) for name, twin in found.items()} == ({"b": (rule, "a")} if rule else {})
+
+
 def test_a_drive_of_a_hundred_thousand_equal_hashes_is_quick_and_one_frame():
     ids = pa.array([f"f{number:06d}" for number in range(100_000)])
     sources = pa.table(
@@ -292,6 +307,7 @@ def drives(draw: st.DrawFn) -> list[Made]:
             also=draw(st.sampled_from([(), (("three", "front"),), (("one", "front"), ("two", "left"))])),
             also_s=draw(times),
             lat=draw(st.sampled_from([None, 48.0, 48.00001, 48.00003])),
+            degrees=draw(st.none() | st.integers(0, 80)),
             path=draw(st.sampled_from(["", f"x{number % 3}", "x09"])),
         )
         for number in range(count)
@@ -307,6 +323,8 @@ SECTIONS = st.builds(
     min_gap_m=st.sampled_from([0.0, 2.0]),
     standstill_s=st.sampled_from([0.0, 0.8]),
     across_cameras=st.booleans(),
+    same_drive_max_distance=st.sampled_from([0.0, 0.01]),
+    across_drives_max_distance=st.sampled_from([0.0, 0.003]),
 )
 
 

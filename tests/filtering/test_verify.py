@@ -6,11 +6,12 @@ import pyarrow.compute as pc
 import pytest
 
 from driveflow import tables
+from driveflow.embeddings.vector_store import FrameVectors
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
 from filtering.filter_frames import FilterRequest, filter_frames
-from filtering.near_duplicates import SAME_DRIVE
+from filtering.near_duplicates import SAME_DRIVE, Twins
 from filtering.verify import Evidence, VerifyReport, verify_decisions
-from tests.filtering.made import Made, measured, snapshot
+from tests.filtering.made import FAR, Made, measured, snapshot
 
 FRAMES = [Made(f"f{step}", (1 << (4 * step)) - 1, taken_s=step) for step in range(4)]
 SECTION = FilterSection()
@@ -86,6 +87,80 @@ def test_the_temporal_floor_is_checked_again():
     assert [finding.why for finding in report_of(frames, changing("b", score=0.1), floor).wrong] == [
         "0.2 s from its twin, said to be 0.1"
     ]
+
+
+def turned(*degrees: int) -> tuple[list[Made], FrameVectors]:
+    """Frames far apart by hash, whose vectors lie on a circle."""
+    frames = [Made(f"f{place}", FAR[place], taken_s=place, degrees=turn) for place, turn in enumerate(degrees)]
+    ids = pa.array([made.name for made in frames])
+    return frames, FrameVectors(ids, np.array([made.vector for made in frames], np.float32))
+
+
+def test_distances_between_vectors_are_measured_again():
+    frames, vectors = turned(0, 10, 20)
+    built, signals = snapshot(frames), measured(frames)
+    decisions = filter_frames(FilterRequest(built, signals, SECTION, vectors=vectors)).decisions
+    moved = FrameVectors(vectors.frame_ids, vectors.vectors[[0, 2, 1]])
+
+    honest = verify_decisions(decisions, Evidence(signals, built.sources, SECTION, vectors=vectors))
+    report = verify_decisions(decisions, Evidence(signals, built.sources, SECTION, vectors=moved))
+
+    assert (honest.sound, honest.pairs) == (True, 1)
+    assert [(item.frame_id, item.why) for item in report.orphans] == [
+        ("f1", "0.060307 in cosine distance from its twin, limit 0.05")
+    ]
+
+
+@pytest.mark.parametrize("score", [-1.0, float("nan"), None])
+def test_ac_a5_a_negative_distance_and_none_are_no_distances(score):
+    report = report_of(FRAMES, changing("f1", score=score))
+
+    assert [(item.frame_id, item.why[:24]) for item in report.wrong] == [("f1", "its distance is said to ")]
+
+
+def test_ac_a5_a_search_that_finds_no_distance_fails_the_stage():
+    one = np.array([0])
+
+    for score in (-1.0, np.nan, 5.0):
+        with pytest.raises(AssertionError, match="no distances within their limit"):
+            Twins(frame=one + 1, twin=one, rule=one + 1, score=np.array([score]), limit=np.array([4.0]))
+
+
+def test_metres_are_checked_again():
+    floor = FilterSection(near_duplicates=NearDuplicateSection(min_gap_m=2.0))
+    frames = [Made("a", 0, taken_s=1.0, lat=48.0), Made("b", 0xFFFF, taken_s=3.0, lat=48.00001)]
+
+    assert report_of(frames, filters=floor).sound
+    assert [item.why for item in report_of(frames, changing("b", score=0.1), floor).wrong] == [
+        "1.112 m from its twin, said to be 0.1"
+    ]
+
+
+def test_ac_a12_on_a_slow_drive_no_frame_is_left_without_a_kept_twin():
+    """A random walk of vectors, adjacent ones 0.027 apart."""
+    random, count = np.random.default_rng(3), 2_000
+    vectors = np.zeros((count, 32), np.float32)
+    vectors[0, 0] = 1
+    for step in range(1, count):
+        moved = vectors[step - 1] + 0.235 / 32**0.5 * random.standard_normal(32)
+        vectors[step] = moved / np.linalg.norm(moved)
+    codes = random.integers(0, 2**63, count, dtype=np.uint64).tolist()
+    frames = [Made(f"f{step:04d}", codes[step], taken_s=step) for step in range(count)]
+    built, signals = snapshot(frames), measured(frames)
+    held = FrameVectors(built.frames["frame_id"].combine_chunks(), vectors)
+
+    decisions = filter_frames(FilterRequest(built, signals, SECTION, vectors=held)).decisions
+    report = verify_decisions(decisions, Evidence(signals, built.sources, SECTION, vectors=held))
+
+    assert report.sound
+    assert 0.2 * count < report.pairs < 0.95 * count
+    assert _orphans_of_the_any_earlier_rule(vectors, 0.05) > 0.3 * count
+
+
+def _orphans_of_the_any_earlier_rule(vectors: np.ndarray, limit: float) -> int:
+    near = 1 - vectors @ vectors.T <= limit
+    dropped = np.tril(near, -1).any(axis=1)
+    return int((dropped & ~near[:, ~dropped].any(axis=1)).sum())
 
 
 def test_the_rule_that_compares_with_dropped_frames_too_is_caught():
