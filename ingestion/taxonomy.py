@@ -96,14 +96,11 @@ def _describe(unmapped: Mapping[str, int], taxonomy: TaxonomySection) -> str:
     return (
         f"The taxonomy does not know {len(by_count)} classes of the batch: {listed}. "
         f"Its classes are {', '.join(taxonomy.classes)}; name the others under aliases, drop or ignore. "
-        f"To paste, with a class for each {_TO_FILL_IN}:\n{alias_lines(by_count, taxonomy.classes)}"
+        f"To paste, with a class for each {_TO_FILL_IN}: {alias_line(by_count, taxonomy.classes)}"
     )
 
 
-def alias_lines(by_count: Iterable[tuple[str, int]], classes: Sequence[str]) -> str:
-    """Return a block of YAML that maps each name to the class most like it, or to what has to be filled in."""
-    lines = ["aliases:"]
-    for name, count in by_count:
-        line = f"  {json.dumps(name, ensure_ascii=False)}: {nearest(name, classes) or _TO_FILL_IN}"
-        lines.append(f"{line}  # {count:,} boxes")
-    return "\n".join(lines)
+def alias_line(by_count: Iterable[tuple[str, int]], classes: Sequence[str]) -> str:
+    """Return a line of YAML that maps each name to the class most like it, or to what has to be filled in."""
+    pairs = (f"{json.dumps(name, ensure_ascii=False)}: {nearest(name, classes) or _TO_FILL_IN}" for name, _ in by_count)
+    return f"aliases: {{{', '.join(pairs)}}}"
