@@ -10,12 +10,12 @@ from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, 
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
-    from filtering.relations import Limit, NamedPair, RelationTable
+    from filtering.relations import Embed, Limit, NamedPair, RelationTable
 
 Read = Callable[[str], bytes]
 
 
-def relations(
+def relations(  # noqa: PLR0913, PLR0917 one parameter an option
     where: Annotated[
         str, typer.Argument(metavar="WHERE", help="A folder of pictures, or a snapshot.", show_default=False)
     ],
@@ -24,6 +24,8 @@ def relations(
         typer.Option("--pairs", help="CSV with base, variant, relation, or a, b; may be repeated.", dir_okay=False),
     ],
     bits: Annotated[str, typer.Option(help="Limits of the 64-bit hash.")] = "2,4",
+    cosine: Annotated[str, typer.Option(help="Limits of the distance of embeddings; empty: none.")] = "0.02,0.05",
+    model: Annotated[str, typer.Option(help="The model that embeds.")] = "builtin://efficientnet-lite0",
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
     output: Output = "text",
@@ -31,27 +33,31 @@ def relations(
     """Print a table by relation: how many pairs each limit finds of those it should, and of those it should not.
 
     Pairs that are exact_bytes, same_pixels or near should be found; mirrored and hard ones (lists without a relation
-    are hard) never. Nothing is written.
+    are hard) never. Nothing is written. For one limit of embeddings alone: --bits "" --cosine 0.05.
 
     Examples:
       driveflow filter relations pictures --pairs pairs.csv --pairs hard_pairs.csv
-      driveflow filter relations may --pairs reviewed.csv --bits 2,4,8 -o json
+      driveflow filter relations may --pairs reviewed.csv --bits 2,4,8 --cosine 0.05 -o json
 
     Exit codes: 0 done, 2 usage, 3 a picture is not there.
     """
     from filtering.relations import relation_table
 
-    found = relation_table(_pairs(pairs), _reader(where, workspace, profile), _limits(bits))
+    limits = _limits(bits, cosine)
+    named = _pairs(pairs)
+    embed = _embed(model) if any(limit.method == "cosine" for limit in limits) else None
+    found = relation_table(named, _reader(where, workspace, profile), limits, embed)
     emit(found.to_json(), output, _text(found))
 
 
-def _limits(bits: str) -> "list[Limit]":
+def _limits(bits: str, cosine: str) -> "list[Limit]":
     from filtering.relations import Limit
 
     return [
         Limit("bytes"),
         Limit("pixels"),
         *(Limit("bits", most) for most in _numbers("--bits", bits, 64)),
+        *(Limit("cosine", most) for most in _numbers("--cosine", cosine, 2)),
     ]
 
 
@@ -80,6 +86,12 @@ def _pairs(paths: list[Path]) -> "list[NamedPair]":
         except UnicodeDecodeError as error:
             raise UsageError(f"{path} is no text in UTF-8: {error}") from error
     return found
+
+
+def _embed(model: str) -> "Embed":
+    from driveflow.embeddings.catalog import load_embedder
+
+    return load_embedder(model).embed
 
 
 def _reader(where: str, workspace: Path, profile: str) -> Read:

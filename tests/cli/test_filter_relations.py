@@ -10,6 +10,7 @@ from tests.cli.calling import call
 from tests.driveflow.images.made import encode, scene
 
 PAIRS = "base,variant,relation\none.jpg,copy.jpg,exact_bytes\none.jpg,other.jpg,hard\n"
+BY_HASH = ("--cosine", "")
 
 
 @pytest.fixture
@@ -24,7 +25,9 @@ def pictures(tmp_path: Path) -> Path:
 
 
 def test_the_table_is_printed_by_relation(pictures, capsys):
-    code, out, _ = call(capsys, "filter", "relations", str(pictures), "--pairs", str(pictures.parent / "pairs.csv"))
+    code, out, _ = call(
+        capsys, "filter", "relations", str(pictures), "--pairs", str(pictures.parent / "pairs.csv"), *BY_HASH
+    )
 
     assert code == 0
     assert [line.split()[:3] for line in out.splitlines()[1:3]] == [["exact_bytes", "1", "1"], ["hard", "1", "0"]]
@@ -37,7 +40,9 @@ def test_a_snapshot_is_asked_for_its_frames(pictures, tmp_path, capsys):
     made = import_source(SourceRequest(pictures.as_uri(), section, None, store), datetime.now(UTC))
     pairs = str(tmp_path / "pairs.csv")
 
-    code, out, _ = call(capsys, "filter", "relations", made.snapshot.uri, "--pairs", pairs, "--bits", "2", "-o", "json")
+    code, out, _ = call(
+        capsys, "filter", "relations", made.snapshot.uri, "--pairs", pairs, "--bits", "2", *BY_HASH, "-o", "json"
+    )
 
     table = json.loads(out)
     assert code == 0
@@ -58,7 +63,7 @@ def test_what_cannot_be_compared_ends_with_its_own_exit_code(pictures, capsys, p
     path = pictures.parent / "pairs.csv"
     path.unlink() if pairs is None else path.write_text(pairs)
 
-    left, _, err = call(capsys, "filter", "relations", str(pictures), "--pairs", str(path), *options)
+    left, _, err = call(capsys, "filter", "relations", str(pictures), "--pairs", str(path), *BY_HASH, *options)
 
     assert left == code
     assert words in err

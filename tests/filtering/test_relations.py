@@ -42,6 +42,31 @@ def test_near_pairs_are_found_by_their_hash(real, bits, recall):
     assert found["near"] >= recall
 
 
+@pytest.fixture(scope="module")
+def by_embedding():
+    """The table of the pairs that show different things, and of copies, by the built-in embedding."""
+    pytest.importorskip("onnxruntime")
+    from driveflow.embeddings.catalog import BUILT_IN, load_embedder
+
+    folder = shared_data("dedup_derived")
+    pairs = [pair for name in ("pairs.csv", "hard_pairs.csv") for pair in read_pairs((folder / name).read_text(), name)]
+    asked = [pair for pair in pairs if pair.relation in {"exact_bytes", "mirrored", "hard"}]
+    limits = [Limit("cosine", most) for most in (0.02, 0.05, 2.0)]
+    return relation_table(
+        asked, lambda name: (folder / "images" / name).read_bytes(), limits, load_embedder(BUILT_IN).embed
+    )
+
+
+@pytest.mark.parametrize("most", [0.02, 0.05])
+def test_no_mirrored_and_no_hard_pair_is_found_by_embedding_within_the_default_limits(by_embedding, most):
+    assert by_embedding.false_finds(Limit("cosine", most)) == 0
+    assert shares(by_embedding, Limit("cosine", most))["exact_bytes"] == 1
+
+
+def test_any_pair_is_found_by_an_embedding_limit_as_wide_as_a_distance_can_be(by_embedding):
+    assert by_embedding.false_finds(Limit("cosine", 2.0)) == 16
+
+
 @pytest.mark.parametrize("bits", [2, 4])
 def test_no_mirrored_and_no_hard_pair_is_found_within_the_default_limits(real, bits):
     assert real.false_finds(Limit("bits", bits)) == 0
