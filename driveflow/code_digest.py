@@ -26,3 +26,15 @@ def code_digest(*names: str) -> str:
     for name in sorted({*names, "driveflow"}):
         total.update(f"{name}:{package_digest(name)}\n".encode())
     return total.hexdigest()
+
+
+@functools.cache
+def module_digest(*names: str) -> str:
+    """Return the sha256 over the sources of the modules `names`, without importing them."""
+    total = hashlib.sha256()
+    for name in sorted(names):
+        found = util.find_spec(name)
+        if found is None or found.origin is None:
+            raise ModuleNotFoundError(name)
+        total.update(f"{name}:{hashlib.sha256(Path(found.origin).read_bytes()).hexdigest()}\n".encode())
+    return total.hexdigest()

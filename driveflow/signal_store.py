@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from driveflow import tables as columns
 from driveflow.canonical import digest_bytes
 from driveflow.errors import NotFoundError
-from driveflow.images.signals import EXTRACTOR
+from driveflow.images.signals import extractor_digest
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 
 _SUFFIX = ".parquet"
@@ -23,8 +23,8 @@ class SignalStore:
     missing, and its frames are measured again.
     """
 
-    def __init__(self, store: str, extractor: str = EXTRACTOR) -> None:
-        self._folder = join(store, "signals", extractor)
+    def __init__(self, store: str, extractor: str = "") -> None:
+        self._folder = join(store, "signals", extractor or extractor_digest())
 
     def load(self, frame_ids: pa.Array | pa.ChunkedArray | Iterable[str]) -> pa.Table:
         """Return the known signals of `frame_ids`, one row a frame, sorted by frame."""

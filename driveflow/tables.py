@@ -108,11 +108,20 @@ SIGNALS = pa.schema(  # what one scaled decode of a frame tells; kept per (frame
     [
         ("frame_id", pa.string()),
         ("phash64", pa.uint64()),
+        ("phash256", pa.binary(32)),
+        ("thumbnail_print", pa.uint64()),  # equal only where every pixel of the reduced picture is
         ("brightness", pa.float32()),  # mean of the grey picture, 0..255
         ("contrast", pa.float32()),  # standard deviation of the grey picture
         ("dark_share", pa.float32()),  # share of pixels under 10
         ("bright_share", pa.float32()),  # share of pixels over 245
-        ("sharpness", pa.float32()),  # variance of the Laplacian at a fixed long side of 512 px
+        ("sharpness", pa.float32()),  # variance of the Laplacian at a fixed long side of 120 px
+        ("edge_ratio", pa.float32()),  # energy of second over first differences there, the less of across and down
+        ("saturation", pa.float32()),  # mean of the largest minus the smallest of red, green and blue
+        ("red_blue", pa.float32()),  # mean of red minus blue
+        ("green_cast", pa.float32()),  # mean of green minus the mean of red and blue
+        ("tail_share", pa.float32()),  # share of rows, from the bottom up, of one colour, not black or white
+        ("steepness_grid", pa.binary(32)),  # 4 x 8 cells: 16 times the root of the mean difference of neighbours
+        ("red_blue_grid", pa.binary(32)),  # 4 x 8 cells: red minus blue, halved, around 128
         ("error", pa.string()),  # why there are no signals, else null
     ]
 )

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.errors import BrokenDataError, IntegrityError, NotFoundError
-from driveflow.images.signals import measure
+from driveflow.images.signals import Signals, measure
 from driveflow.progress import Progress, silent
 from driveflow.signal_store import SignalStore
 
@@ -39,7 +39,7 @@ class _Row:
     """Signals of one frame; `lasting` is False where the reason for an error may go away."""
 
     frame_id: str
-    values: dict[str, int | float] | None
+    signals: Signals | None
     error: str | None = None
     lasting: bool = True
 
@@ -92,7 +92,7 @@ def _measured(
 
 def _measure_one(frame_id: str, pixels: Pixels) -> _Row:
     try:
-        return _Row(frame_id, asdict(measure(pixels.read(frame_id))))
+        return _Row(frame_id, measure(pixels.read(frame_id)))
     except BrokenDataError as error:
         return _Row(frame_id, None, error.detail)
     except (NotFoundError, IntegrityError) as error:
@@ -100,8 +100,14 @@ def _measure_one(frame_id: str, pixels: Pixels) -> _Row:
 
 
 def _table(rows: Sequence[_Row]) -> pa.Table:
-    records = [{"frame_id": row.frame_id, "error": row.error, **(row.values or {})} for row in rows]
-    return pa.Table.from_pylist(records, schema=columns.SIGNALS)
+    measured = {field.name: [_value(row, field.name) for row in rows] for field in fields(Signals)}
+    ids, errors = [row.frame_id for row in rows], [row.error for row in rows]
+    return pa.table({"frame_id": ids, **measured, "error": errors}, schema=columns.SIGNALS)
+
+
+def _value(row: _Row, name: str) -> int | float | bytes | None:
+    value: int | float | bytes | None = getattr(row.signals, name, None)
+    return value
 
 
 def _distinct(frame_ids: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:

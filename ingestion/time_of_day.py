@@ -13,8 +13,8 @@ from driveflow.canonical import Json, canonical_json
 from driveflow.errors import BrokenDataError
 from driveflow.formats.label_set import LabelSet
 from driveflow.images.decode import decode_gray_reduced
+from driveflow.sun import sun_elevation_deg
 from ingestion.metadata import Metadata
-from ingestion.sun import sun_elevation_deg
 
 KEYS: Final = ("time_of_day", "timeofday")
 _LEAST_SIDE_PX: Final = 64

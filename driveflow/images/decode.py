@@ -12,7 +12,7 @@ from driveflow.images.quiet import quiet
 
 Pixels: TypeAlias = npt.NDArray[np.uint8]
 _JPEG = b"\xff\xd8\xff"
-_METADATA_BYTES = 1 << 17  # where an orientation stands in a JPEG: in its first segments
+_MARK, _APP1, _SCAN, _XMP = 0xFF, 0xE1, 0xDA, b"tiff:Orientation"
 _MAX_REDUCTION = 8  # what a JPEG decoder can leave out
 _SIXTEEN_BIT_MODES = frozenset(["I", "I;16", "I;16B", "I;16L", "I;16N"])
 
@@ -61,7 +61,7 @@ def decode_gray_reduced(data: bytes, min_side_px: int) -> Pixels:
 
 def jpeg_orientation(data: bytes) -> int:
     """Return the orientation, 1 to 8, that the metadata of a JPEG asks for; 1 where there is none."""
-    if data.find(b"Exif\0", 0, _METADATA_BYTES) < 0 and data.find(b"tiff:Orientation", 0, _METADATA_BYTES) < 0:
+    if not _may_be_turned(data):
         return 1
     with quiet():
         try:
@@ -69,6 +69,20 @@ def jpeg_orientation(data: bytes) -> int:
                 return orientation(image)
         except Exception:  # noqa: BLE001 broken metadata must not cost the picture
             return 1
+
+
+def _may_be_turned(data: bytes) -> bool:
+    """Return whether a segment before the picture data may hold an orientation; only those are looked at."""
+    at = 2
+    try:
+        while data[at] == _MARK and data[at + 1] != _SCAN:
+            end = at + 2 + (data[at + 2] << 8) + data[at + 3]
+            if data[at + 1] == _APP1 and (data.find(b"Exif\0", at, end) > 0 or data.find(_XMP, at, end) > 0):
+                return True
+            at = at + 1 if data[at + 1] == _MARK else end  # a fill byte
+        return data[at] != _MARK  # lost among damaged segments: whoever reads metadata decides
+    except IndexError:
+        return False
 
 
 def _decode_jpeg(data: bytes, colorspace: str, min_side_px: int) -> Pixels | None:

@@ -1,34 +1,47 @@
 """Everything cheap that one scaled decode of a frame tells."""
 
+import functools
 from dataclasses import dataclass
+from math import sqrt
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from driveflow.canonical import digest
-from driveflow.images.decode import Pixels, decode_gray_reduced
-from driveflow.images.hashes import phash64
+from driveflow.code_digest import module_digest
+from driveflow.images.decode import Pixels, decode_rgb_reduced
+from driveflow.images.hashes import perceptual_hashes
+from driveflow.images.scales import DECODED_LONG_SIDE_PX, STEEPNESS_STEPS
 
-SHARPNESS_LONG_SIDE_PX: Final = 512
-DARK_LEVEL: Final = 10  # grey levels under it are dark
-BRIGHT_LEVEL: Final = 245  # grey levels over it are bright
-# Halving stops at 3/4 of the fixed scale: what is lost above it costs half the decoding time.
-_DECODED_LONG_SIDE_PX: Final = 384
-# Raise `version` when the meaning of any signal changes: signals of another extractor are never mixed in.
-EXTRACTOR: Final = digest({"name": "signals", "version": 1, "sharpness_long_side_px": SHARPNESS_LONG_SIDE_PX})
+_MODULES: Final = ("decode", "hashes", "scales", "signals", "sweep_kernel")
+_WORD: Final = (1 << 64) - 1
+
+
+@functools.cache
+def extractor_digest() -> str:
+    """Return the digest of the code that measures: signals of other code are never mixed in."""
+    return module_digest(*(f"driveflow.images.{name}" for name in _MODULES))
 
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """The measured columns of `tables.SIGNALS`, rounded so that two processors agree; grey levels are 0..255."""
+    """The measured columns of `tables.SIGNALS`, whole sums divided once, so that processors agree; levels 0..255."""
 
     phash64: int
+    phash256: bytes
+    thumbnail_print: int
     brightness: float
     contrast: float
     dark_share: float
     bright_share: float
     sharpness: float
+    edge_ratio: float
+    saturation: float
+    red_blue: float
+    green_cast: float
+    tail_share: float
+    steepness_grid: bytes
+    red_blue_grid: bytes
 
 
 def measure(data: bytes) -> Signals:
@@ -37,37 +50,60 @@ def measure(data: bytes) -> Signals:
     Raises:
         BrokenDataError: corrupt, where it cannot be decoded.
     """
-    gray = decode_gray_reduced(data, _DECODED_LONG_SIDE_PX)
-    mean, variance = _moments(gray)
+    return measure_pixels(decode_rgb_reduced(data, DECODED_LONG_SIDE_PX))
+
+
+def measure_pixels(rgb: Pixels) -> Signals:
+    """Measure the signals of a reduced picture."""
+    from driveflow.images import sweep_kernel as kernel
+
+    gray, sums, red_blue = kernel.sweep(rgb)
+    small = kernel.scaled(gray)
+    squares, steepness = kernel.edges(small)
+    edges = squares.tolist()
+    hashes = perceptual_hashes(gray)
+    total, pixels = sums.tolist(), gray.size
+    mean, red, green, blue = (total[place] / pixels for place in (kernel.GRAY, kernel.RED, kernel.GREEN, kernel.BLUE))
     return Signals(
-        phash64=phash64(gray),
-        brightness=round(mean, 2),
-        contrast=round(variance**0.5, 2),
-        dark_share=round(_share(gray < DARK_LEVEL), 4),
-        bright_share=round(_share(gray > BRIGHT_LEVEL), 4),
-        sharpness=round(_sharpness(gray), 2),
+        phash64=hashes.phash64,
+        phash256=hashes.phash256,
+        thumbnail_print=kernel.fingerprint(gray) & _WORD,
+        brightness=mean,
+        contrast=sqrt(max(total[kernel.GRAY_SQUARES] / pixels - mean * mean, 0.0)),
+        dark_share=total[kernel.DARK] / pixels,
+        bright_share=total[kernel.BRIGHT] / pixels,
+        sharpness=_sharpness(edges, small),
+        edge_ratio=_edge_ratio(edges, small),
+        saturation=total[kernel.COLOUR_RANGE] / pixels,
+        red_blue=red - blue,
+        green_cast=green - (red + blue) / 2,
+        tail_share=kernel.tail_rows(rgb, gray) / gray.shape[0],
+        steepness_grid=steepness.tobytes(),
+        red_blue_grid=red_blue.tobytes(),
     )
 
 
-def _sharpness(gray: Pixels) -> float:
-    """Return the variance of the Laplacian with the long side at 512 px, by integer arithmetic."""
-    import cv2
-
-    height, width = gray.shape
-    scale = SHARPNESS_LONG_SIDE_PX / max(height, width)
-    size = max(1, round(width * scale)), max(1, round(height * scale))
-    resized = cv2.resize(gray, size, interpolation=cv2.INTER_LINEAR_EXACT)
-    return _moments(np.asarray(cv2.Laplacian(resized, cv2.CV_16S), dtype=np.int16))[1]
+def steepness(grids: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+    """Return grey levels a pixel, from the bytes of `steepness_grid`."""
+    return np.asarray(np.square(grids / STEEPNESS_STEPS))
 
 
-def _moments(values: Pixels | npt.NDArray[np.int16]) -> tuple[float, float]:
-    """Return mean and variance; both sums are whole numbers that a double holds exactly."""
-    import cv2
+def _edge_ratio(edges: list[int], gray: Pixels) -> float:
+    """Return the energy of second over first differences, the less of across and down; without edges 1.
 
-    mean = cv2.sumElems(values)[0] / values.size
-    mean_square = cv2.norm(values, cv2.NORM_L2SQR) / values.size
-    return mean, max(mean_square - mean * mean, 0.0)
+    Blur takes from second differences more than from first ones, along the direction in which it smears; less light and
+    less contrast take the same part of both.
+    """
+    across, down, bent_across, bent_down = edges[:4]
+    inner = _inner(gray)
+    return min((bent_across + inner) / (across + inner), (bent_down + inner) / (down + inner))
 
 
-def _share(mask: npt.NDArray[np.bool_]) -> float:
-    return int(np.count_nonzero(mask)) / mask.size
+def _sharpness(edges: list[int], gray: Pixels) -> float:
+    """Return the variance of the Laplacian."""
+    mean, mean_square = edges[4] / _inner(gray), edges[5] / _inner(gray)
+    return max(mean_square - mean * mean, 0.0)
+
+
+def _inner(gray: Pixels) -> int:
+    return max(int(gray.shape[0]) - 2, 1) * max(int(gray.shape[1]) - 2, 1)

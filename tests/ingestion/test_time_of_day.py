@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 from PIL import Image
 
-from ingestion.sun import sun_elevation_deg
+from driveflow.sun import sun_elevation_deg
 from ingestion.time_of_day import Sighting, check_times_of_day
 from tests.ingestion.batches import bring_in, write
 

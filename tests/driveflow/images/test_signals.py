@@ -5,9 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driveflow.images.decode import decode_gray_reduced
 from driveflow.images.hashes import hamming_bits, phash64
-from driveflow.images.signals import measure
+from driveflow.images.signals import Signals, measure, measure_pixels
 from tests.driveflow.images.made import encode, oriented, scene
 from tests.shared_data import shared_data
 
@@ -71,13 +70,16 @@ def test_dark_is_under_10_and_bright_is_over_245(level, dark, bright):
 
 
 def test_brightness_and_contrast_are_mean_and_deviation_of_the_grey_picture():
-    data = encode(scene(5, 300, 200), "PNG")
-    gray = decode_gray_reduced(data, 384).astype(np.float64)
+    pixels = scene(5, 200, 150)
+    gray = np.floor((pixels @ np.array([77, 150, 29]) + 128) / 256)
 
-    found = measure(data)
+    found = measure(encode(pixels, "PNG"))
 
-    assert found.brightness == round(gray.mean(), 2)
-    assert found.contrast == pytest.approx(gray.std(), abs=0.006)
+    assert found.brightness == pytest.approx(gray.mean())
+    assert found.contrast == pytest.approx(gray.std())
+    assert found.green_cast == pytest.approx((pixels @ np.array([-0.5, 1, -0.5])).mean())
+    assert found.red_blue == pytest.approx((pixels @ np.array([1, 0, -1])).mean())
+    assert found.saturation == pytest.approx(np.ptp(pixels, axis=2).mean())
 
 
 def test_signals_are_those_of_the_upright_picture():
@@ -88,20 +90,75 @@ def test_signals_are_those_of_the_upright_picture():
     )
 
 
-def test_blur_lowers_sharpness_at_any_size():
+def test_blur_lowers_sharpness_and_the_edge_ratio_at_any_size():
     import cv2
 
     for width in (320, 960, 1920):
         pixels = cv2.resize(scene(1, 160, 90, noise=40), (width, width * 9 // 16), interpolation=cv2.INTER_CUBIC)
-        blurred = cv2.GaussianBlur(pixels, (0, 0), width / 200)
+        blurred = cv2.GaussianBlur(pixels, (0, 0), width / 100)
 
         assert measure(encode(blurred)).sharpness < 0.6 * measure(encode(pixels)).sharpness
+        assert measure(encode(blurred)).edge_ratio < 0.7 * measure(encode(pixels)).edge_ratio
 
 
-def test_defects_that_leave_no_edges_fall_under_the_dead_limit():
+def quality(*defects: str) -> list[Signals]:
     folder = shared_data("quality_derived")
-    rows = list(csv.DictReader((folder / "labels.csv").read_text().splitlines()))
-    sharp = {row["file"]: measure((folder / "images" / row["file"]).read_bytes()).sharpness for row in rows}
+    rows = csv.DictReader((folder / "labels.csv").read_text().splitlines())
+    return [measure((folder / "images" / row["file"]).read_bytes()) for row in rows if row["defect"] in defects]
 
-    assert all(sharp[row["file"]] < 4 for row in rows if row["defect"] in {"defocus", "black", "green"})
-    assert all(sharp[row["file"]] > 100 for row in rows if row["defect"] == "clean")
+
+def test_the_edge_ratio_tells_blur_from_little_light_and_little_contrast():
+    blurred = quality("defocus", "motion_blur")
+    sharp = quality("clean", "dark", "low_contrast", "over_exposed", "fog", "rain_streaks", "heavy_noise", "sun_flare")
+
+    assert max(found.edge_ratio for found in blurred) < 0.6
+    assert min(found.edge_ratio for found in sharp) > 1.0
+
+
+def test_a_missing_lower_half_is_a_tail_and_whole_pictures_have_none():
+    assert [found.tail_share for found in quality("half_missing")] == [pytest.approx(0.45, abs=0.05)]
+    assert {found.tail_share for found in quality("clean", "fog", "over_exposed", "dirty_lens")} == {0.0}
+
+
+@pytest.mark.parametrize("size", [(2, 2), (3, 2), (2, 400), (31, 33), (121, 120), (4000, 3)])
+def test_pictures_of_any_size_are_measured(size):
+    found = measure(encode(scene(2, *size), "PNG"))
+
+    assert len(found.phash256) == len(found.steepness_grid) == len(found.red_blue_grid) == 32
+    assert found.edge_ratio > 0
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 2**20), width=st.integers(3, 200), height=st.integers(3, 200))
+def test_sums_of_compiled_code_are_those_of_plain_numpy(seed, width, height):
+    pixels = scene(seed, width, height, noise=20)
+    gray = np.floor((pixels @ np.array([77, 150, 29]) + 128) / 256)
+
+    found = measure_pixels(pixels)
+
+    assert found.brightness == pytest.approx(gray.mean())
+    assert found.contrast == pytest.approx(gray.std())
+    assert found.dark_share == pytest.approx((gray < 10).mean())
+    assert found.bright_share == pytest.approx((gray > 245).mean())
+    if max(width, height) <= 120:
+        inner = gray[1:-1, 1:-1]
+        laplacian = gray[1:-1, 2:] + gray[1:-1, :-2] + gray[2:, 1:-1] + gray[:-2, 1:-1] - 4 * inner
+        assert found.sharpness == pytest.approx(laplacian.var(), abs=1e-6)
+
+
+def test_the_print_of_a_picture_changes_with_any_pixel():
+    pixels = scene(9, 90, 61)
+    changed = pixels.copy()
+    changed[60, 89] ^= 4
+
+    assert measure_pixels(pixels).thumbnail_print == measure_pixels(pixels.copy()).thumbnail_print
+    assert measure_pixels(pixels).thumbnail_print != measure_pixels(changed).thumbnail_print
+
+
+def test_swapped_channels_turn_the_colours_of_every_cell_around():
+    pixels = scene(4, 120, 80)
+    straight = np.frombuffer(measure_pixels(pixels).red_blue_grid, np.uint8).astype(int) - 128
+    swapped = np.frombuffer(measure_pixels(np.ascontiguousarray(pixels[:, :, ::-1])).red_blue_grid, np.uint8)
+
+    assert np.abs(swapped.astype(int) - 128 + straight).max() <= 1
+    assert measure_pixels(pixels).red_blue == -measure_pixels(np.ascontiguousarray(pixels[:, :, ::-1])).red_blue
