@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from driveflow.flow.sections import NearDuplicateSection
+from driveflow.neighbours.cosine_kernel import distance
 from filtering.places import positions_m
 
 Place = tuple[str, str]
@@ -100,9 +101,9 @@ def _alike(
         if not found or not item.vector or not other.vector:
             continue
         name = found[0].rpartition(".")[2]
-        distance = round(1 - sum(a * b for a, b in zip(item.vector, other.vector, strict=True)), 6)
-        if distance <= limits[name] and (best is None or distance < best.score):
-            best = PlainTwin(f"embedding.{name}", other.frame_id, distance, limits[name])
+        apart = distance(np.array(item.vector, np.float32), np.array(other.vector, np.float32))
+        if apart <= limits[name] and (best is None or apart < best.score):
+            best = PlainTwin(f"embedding.{name}", other.frame_id, apart, limits[name])
     return best
 
 
