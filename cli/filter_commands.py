@@ -6,6 +6,7 @@ import typer
 
 from cli.filter.preview import preview
 from cli.filter.relations import relations
+from cli.filter.review import review
 from cli.filter.undo import not_duplicate, undo
 from cli.output import DEFAULT_WORKSPACE, Format, Output, ProfileHere, Workspace, emit
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True)
 app.command("preview")(preview)
 app.command("relations")(relations)
+app.command("review")(review)
 app.command("undo")(undo)
 app.command("not-duplicate")(not_duplicate)
 _SHOWN = 5

@@ -39,7 +39,7 @@ COMMANDS: dict[str, LazyCommand] = {
     "label": LazyCommand("cli.label_commands:app", "Look at labeling campaigns and collect what came back."),
     "runs": LazyCommand("cli.runs_commands:app", "List and show runs, and read the logs of their steps."),
     "data": LazyCommand("cli.data_commands:app", "Import, merge and compare data; look into snapshots."),
-    "filter": LazyCommand("cli.filter_commands:app", "Check what the filters decided."),
+    "filter": LazyCommand("cli.filter_commands:app", "Preview, check, review and undo what the filters decide."),
     "report": LazyCommand("cli.report_commands:app", "Find and print validation reports."),
 }
 

@@ -1,0 +1,202 @@
+"""`driveflow filter review`: let people judge a sample of what a rule did, and say how often it was right."""
+
+import getpass
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, place_from, say, table
+
+if TYPE_CHECKING:
+    from driveflow.by_hand import Said
+    from driveflow.canonical import Json
+    from driveflow.place import Place
+    from driveflow.snapshots import Snapshot
+    from filtering.review import Band, BandPrecision, Case
+
+_FILTER_STEP, _SEARCH_STEP = "filter_frames", "find_corner_cases"
+_RUNS = 200  # how many runs are looked through for the search that went over a snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class _Review:
+    """What is reviewed: the cases of a rule in a snapshot, in bands, each with its sample."""
+
+    rule: str
+    snapshot: "Snapshot"
+    bands: "Sequence[Band]"
+
+
+def review(  # noqa: PLR0913, PLR0917 one parameter an option
+    rule: Annotated[
+        str, typer.Argument(help="A rule of the filters, or the name of a corner case.", show_default=False)
+    ],
+    snapshot: Annotated[
+        str, typer.Option("--snapshot", "-s", help="The filtered snapshot; the newest if left out.")
+    ] = "",
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write a page, and a sheet for answers beside it.", dir_okay=False)
+    ] = None,
+    answers: Annotated[
+        Path | None, typer.Option("--answers", help="Take answers back from this sheet.", dir_okay=False)
+    ] = None,
+    per_band: Annotated[int, typer.Option(help="How many of each band are drawn.", min=1)] = 20,
+    seed: Annotated[int, typer.Option(help="Draws the sample.")] = 0,
+    who: Annotated[str, typer.Option("--who", help="Who answers; the user of this machine if left out.")] = "",
+    workspace: Workspace = DEFAULT_WORKSPACE,
+    profile: ProfileHere = "local",
+    output: Output = "text",
+) -> None:
+    """Say how often a rule was right, band by band of its score, as far as people judged it.
+
+    --html draws a sample of each band and writes a page and, beside it, a sheet (CSV) in which each row is to be
+    answered by yes or no; --answers takes the sheet back. Answers are added to the store and change no decision.
+
+    Examples:
+      driveflow filter review near_duplicates.same_drive --html review.html
+      driveflow filter review near_duplicates.same_drive --answers review.csv
+      driveflow filter review cyclists_at_night --per-band 50 -o json
+
+    Exit codes: 0 done, 2 the rule did nothing or an answer is none, 3 not found.
+    """
+    from driveflow.by_hand import said_by_hand
+    from filtering.review import overall, precisions
+
+    place = place_from(workspace, profile)
+    under_review = _find(rule, snapshot, (workspace, profile), per_band, seed)
+    if answers is not None:
+        _take(under_review, answers, place.store, who or getpass.getuser())
+    found = precisions(under_review.bands, said_by_hand(place.store))
+    if html is not None:
+        _write(under_review, found, html, place)
+    rows: list[Json] = [band.to_json() for band in found]
+    told: dict[str, Json] = {
+        "rule": rule,
+        "snapshot": under_review.snapshot.snapshot_id,
+        "bands": rows,
+        "precision": overall(found),
+    }
+    emit(told, output, _text(found, overall(found)))
+
+
+def _find(rule: str, text: str, where: "tuple[Path, str]", per_band: int, seed: int) -> _Review:
+    from cli.snapshot_argument import find_snapshot
+    from driveflow.errors import NotFoundError, UsageError
+    from filtering.review import bands, dropped_by
+    from ingestion.story import records_of_store
+
+    if text:
+        snapshot = find_snapshot(text, *where, _FILTER_STEP)
+    else:
+        records = records_of_store(place_from(*where).store)
+        made = [item for item in records if item.record_id and item.made_by().get("step") == _FILTER_STEP]
+        if not made:
+            raise NotFoundError("No filtered snapshot is there yet: run a flow, or name one by --snapshot.")
+        snapshot = made[-1]
+    cases = dropped_by(snapshot.decisions(), rule) or _finds(rule, snapshot, place_from(*where))
+    if not cases:
+        known = sorted(set(snapshot.decisions()["rule"].to_pylist()) - {"filters", "split", "signals", "by_hand"})
+        raise UsageError(
+            f"{rule!r} dropped and found nothing in {snapshot.snapshot_id[:16]}. "
+            f"Rules that did: {', '.join(known) or 'none'}."
+        )
+    return _Review(rule, snapshot, bands(cases, per_band, seed))
+
+
+def _finds(rule: str, snapshot: "Snapshot", place: "Place") -> "list[Case]":
+    """Return what the newest search over the snapshot found under this name."""
+    from cli.open_ledger import ledger_of
+    from driveflow.reuse import read_object
+    from filtering.review import found_by
+
+    ledger = ledger_of(place)
+    for run in ledger.runs(limit=_RUNS) if ledger else []:
+        steps = {step.step: step.outputs for step in ledger.steps(run.run_id)} if ledger else {}
+        made = str(steps.get(_FILTER_STEP, {}).get("snapshot", ""))
+        selected = str(steps.get(_SEARCH_STEP, {}).get("selection", ""))
+        if selected and made.partition("#")[0] == snapshot.folder:
+            import pyarrow as pa
+            import pyarrow.parquet as pq
+
+            return found_by(pq.read_table(pa.BufferReader(read_object(selected))), rule)
+    return []
+
+
+def _take(under_review: _Review, path: Path, store: str, who: str) -> None:
+    from datetime import UTC, datetime
+
+    from driveflow.by_hand import say_by_hand
+    from driveflow.errors import NotFoundError, UsageError
+    from filtering.review import read_answers
+
+    try:
+        answers = read_answers(path.read_text(encoding="utf-8-sig"), str(path))
+    except FileNotFoundError:
+        raise NotFoundError(f"There is no file {path}.") from None
+    cases = {case.frame_id: case for band in under_review.bands for case in band.cases}
+    strange = sorted(set(answers) - set(cases))
+    if strange:
+        raise UsageError(
+            f"{path} answers for {len(strange)} frames that {under_review.rule} did not decide, as {strange[0][:16]}."
+        )
+    at = datetime.now(UTC).isoformat()
+    rows = [_said(cases[frame_id], answer, who, at) for frame_id, answer in answers.items()]
+    say_by_hand(store, rows)
+    say(f"Took {len(rows)} answers of {who}.")
+
+
+def _said(case: "Case", right: bool, who: str, at: str) -> "Said":
+    from driveflow.by_hand import Said
+
+    return Said(
+        about="review",
+        frame_id=case.frame_id,
+        who=who,
+        at=at,
+        twin=case.twin,
+        rule=case.rule,
+        score=case.score,
+        yes=right,
+    )
+
+
+def _write(under_review: _Review, found: "Sequence[BandPrecision]", path: Path, place: "Place") -> None:
+    """Write the page and the sheet; answers that stand in the sheet already stay there."""
+    import pyarrow as pa
+
+    from cli.snapshot_argument import lineage
+    from driveflow.images.pixels import PixelReader, place_cache
+    from driveflow.withdrawn import withdrawn_ids
+    from filtering.album import Album
+    from filtering.review import answer_sheet, read_answers
+    from filtering.review_page import review_page
+
+    sheet = path.with_suffix(".csv")
+    records = list(lineage(under_review.snapshot))
+    locations = pa.concat_tables([record.locations() for record in records])
+    pixels = PixelReader(locations, place_cache(place), withdrawn_ids(place.store))
+    album = Album(records[1].tables() if len(records) > 1 else under_review.snapshot.tables(), pixels)
+    known = read_answers(sheet.read_text(encoding="utf-8-sig"), str(sheet)) if sheet.is_file() else {}
+    words = {frame_id: "yes" if right else "no" for frame_id, right in known.items()}
+    path.write_text(review_page(under_review.rule, under_review.bands, found, album), encoding="utf-8")
+    sheet.write_text(answer_sheet(under_review.bands, words), encoding="utf-8")
+    say(f"Wrote {path} and {sheet}; answer its rows by yes or no and give it back by --answers {sheet}")
+
+
+def _text(found: "Sequence[BandPrecision]", total: float | None) -> str:
+    rows: list[dict[str, Json]] = [
+        {
+            "score": band.band,
+            "cases": band.cases,
+            "judged": band.judged,
+            "right": band.right,
+            "precision": "-" if band.precision is None else f"{band.precision:.3f}",
+            "95 %": f"{band.low:.3f} to {band.high:.3f}" if band.judged else "-",
+        }
+        for band in found
+    ]
+    last = "nobody has judged yet" if total is None else f"{total:.3f}, each band weighed by its cases"
+    return f"{table(rows)}\nprecision: {last}"
