@@ -11,15 +11,13 @@ from driveflow.neighbours.leader_rows import Mask, Pairs
 compiled: Any = numba.njit(cache=True, nogil=True)
 _in_any_order: Any = numba.njit(cache=True, nogil=True, fastmath=True)  # for bounds only: they have room to err
 _FARTHEST: Final = 2.0
-STAGE: Final = 16
 
 
 class Space(NamedTuple):
-    """Rows, their first coordinates in steps of `STAGE`, and how long what is left out of a row is after each step."""
+    """Rows, and coordinates whose products are no less than the cosines of the rows, but for `spare`."""
 
     vectors: Vectors
     coordinates: Vectors
-    left_out: Vectors
     spare: float
 
 
@@ -32,9 +30,13 @@ class Followed(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """The centres so far; of each row how many of them it was compared with and how far the nearest of those is."""
+    """The centres so far and how far each was from those before; of each row how many it was compared with.
+
+    `nearest` is how far the nearest of those is, and negative for centres and rows that are none.
+    """
 
     centres: Ints
+    radius: Floats
     compared: Ints
     nearest: Floats
 
@@ -109,14 +111,13 @@ def come_closer(asking: Vectors, others: Vectors, bounds: Vectors, spare: float,
 
 
 @compiled
-def choose(space: Space, choice: Choice, given: int) -> Floats:
-    """Fill the centres from `given` on with the row farthest from all before it each time; return how far it was.
+def choose(space: Space, choice: Choice, begin: int, end: int) -> None:
+    """Fill the centres from `begin` to `end`, each with the row that is farthest from all before it.
 
     A row is compared with further centres only while it may be the farthest.
     """
-    centres, nearest = choice.centres, choice.nearest
-    radius = np.empty(len(centres), np.float64)
-    for step in range(given, len(centres)):
+    nearest = choice.nearest
+    for step in range(begin, end):
         best, farthest = -1, -1.0
         for row in range(len(nearest)):
             if nearest[row] > farthest:
@@ -128,31 +129,33 @@ def choose(space: Space, choice: Choice, given: int) -> Floats:
                 _compare(row, farthest, step, space, choice)
                 if nearest[row] > farthest or (nearest[row] == farthest and row < best):
                     best, farthest = row, nearest[row]
-        centres[step], radius[step], nearest[best] = best, farthest, -1.0
-    return radius
+        choice.centres[step], choice.radius[step], nearest[best] = best, farthest, -1.0
+
+
+@compiled
+def catch_up(rows: Ints, bounds: Vectors, begin: int, space: Space, choice: Choice) -> None:
+    """Compare `rows` with the centres from `begin` on; `bounds` holds the products of their coordinates."""
+    for asked in range(len(rows)):
+        row = rows[asked]
+        for at in range(max(choice.compared[row] - begin, 0), bounds.shape[1]):
+            if 1.0 - bounds[asked, at] - space.spare < choice.nearest[row]:
+                _measure(row, choice.centres[begin + at], space, choice)
+        choice.compared[row] = max(choice.compared[row], begin + bounds.shape[1])
 
 
 @compiled
 def _compare(row: int, farthest: float, step: int, space: Space, choice: Choice) -> None:
     """Compare a row with the centres it has not seen, until it cannot be the farthest."""
-    compared, nearest = choice.compared, choice.nearest
-    while compared[row] < step and nearest[row] >= farthest:
-        centre = choice.centres[compared[row]]
-        if _may_be_nearer(row, centre, space, nearest[row]):
-            nearest[row] = min(nearest[row], distance(space.vectors[row], space.vectors[centre]))
-        compared[row] += 1
+    while choice.compared[row] < step and choice.nearest[row] >= farthest:
+        centre = choice.centres[choice.compared[row]]
+        bound = _product(space.coordinates[row], space.coordinates[centre])
+        if 1.0 - bound - space.spare < choice.nearest[row]:
+            _measure(row, centre, space, choice)
+        choice.compared[row] += 1
 
 
 @compiled
-def _may_be_nearer(row: int, other: int, space: Space, nearest: float) -> bool:
-    """Return False as soon as no rest of the two rows could bring them nearer than `nearest`."""
-    total = 0.0
-    for stage in range(space.left_out.shape[1]):
-        begin = stage * STAGE
-        total += _product(
-            space.coordinates[row, begin : begin + STAGE], space.coordinates[other, begin : begin + STAGE]
-        )
-        rest = np.float64(space.left_out[row, stage]) * space.left_out[other, stage]
-        if 1.0 - total - rest - space.spare >= nearest:
-            return False
-    return 1.0 - _product(space.vectors[row], space.vectors[other]) - space.spare < nearest
+def _measure(row: int, centre: int, space: Space, choice: Choice) -> None:
+    one, other = space.vectors[row], space.vectors[centre]
+    if 1.0 - _product(one, other) - space.spare < choice.nearest[row]:
+        choice.nearest[row] = min(choice.nearest[row], distance(one, other))

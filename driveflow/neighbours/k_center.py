@@ -6,10 +6,12 @@ from typing import Final
 import numpy as np
 
 from driveflow.neighbours.cosine import Floats, Ints, Vectors, checked, slack
-from driveflow.neighbours.cosine_kernel import STAGE, Choice, Space, choose, come_closer
-from driveflow.neighbours.projection import fit, staged
+from driveflow.neighbours.cosine_kernel import Choice, Space, catch_up, choose, come_closer
+from driveflow.neighbours.projection import fit
 
 _BLOCK: Final = 1_024
+_AT_ONCE: Final = 64  # centres
+_SOON: Final = 0.95  # of the farthest
 _TILE: Final = 8_192
 
 
@@ -34,10 +36,37 @@ def k_center(vectors: Vectors, count: int, start: Ints | None = None) -> Centres
     nearest = np.where(rows.any(axis=1), np.inf, -1.0)
     nearest[given] = -1.0
     chosen = max(0, min(count, int((nearest > 0).sum())))
-    centres = np.concatenate([given, np.full(chosen, -1)])
-    space = Space(rows, *staged(rows, STAGE), slack(rows.shape[1]))
-    radius = choose(space, Choice(centres, np.zeros(len(rows), np.int64), nearest), len(given))
-    return Centres(centres[len(given) :], radius[len(given) :])
+    space = Space(rows, fit(rows).coordinates(rows), slack(rows.shape[1]))
+    choice = Choice(
+        centres=np.concatenate([given, np.full(chosen, -1)]),
+        radius=np.zeros(len(given) + chosen),
+        compared=np.zeros(len(rows), np.int64),
+        nearest=nearest,
+    )
+    _choose(space, choice, len(given))
+    return Centres(choice.centres[len(given) :], choice.radius[len(given) :])
+
+
+def _choose(space: Space, choice: Choice, given: int) -> None:
+    """Choose some centres row by row, then compare many rows with those at once, which costs less, and so on."""
+    chosen, count = given, len(choice.centres)
+    while chosen < count:
+        _catch_up(space, choice, chosen)
+        end = min(chosen + min(max(chosen, 1), _AT_ONCE), count)
+        choose(space, choice, chosen, end)
+        chosen = end
+
+
+def _catch_up(space: Space, choice: Choice, chosen: int) -> None:
+    """Compare the rows that may soon be the farthest with the centres that they have not seen."""
+    rows = np.flatnonzero(choice.nearest >= _SOON * choice.nearest.max(initial=0.0))
+    rows = rows[np.argsort(choice.compared[rows], kind="stable")]
+    for first in range(0, len(rows), _BLOCK):
+        block = rows[first : first + _BLOCK]
+        for begin in range(int(choice.compared[block[0]]), chosen, _BLOCK):
+            centres = choice.centres[begin : min(begin + _BLOCK, chosen)]
+            bounds = space.coordinates[block] @ space.coordinates[centres].T
+            catch_up(block, bounds, begin, space, choice)
 
 
 def nearest_kept(vectors: Vectors, kept: Vectors, count: int = 1) -> Floats:
