@@ -1,62 +1,23 @@
 """A real browser, in the frame that the KFP UI puts a report into."""
 
-import html
 import os
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.browsing import browser, in_frame
 from tests.driveflow.pages.hostile import STORABLE_NAMES
 from tests.validation.reports import report_request
 from validation.report import report_html
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator:
-    """Debian's Chromium under playwright; skipped where it is not there, except in CI."""
-    executable = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if executable is None:
-        message = "no Chromium on this machine: apt-get install chromium"
-        if os.environ.get("CI"):
-            pytest.fail(message)
-        pytest.skip(message)
-    from playwright.sync_api import sync_playwright
-
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=executable, args=list(FLAGS))
-        yield started
-        started.close()
+__all__ = ["browser"]
 
 
 @pytest.fixture(scope="module")
 def frame(browser, tmp_path_factory):
-    """The report in `<iframe sandbox="allow-scripts" srcdoc>`, with all requests and console errors collected."""
-    page = browser.new_page(viewport={"width": 1240, "height": 1000})
-    page.said, page.asked = [], []
-    page.on("console", lambda message: page.said.append(message.text))
-    page.on("pageerror", lambda error: page.said.append(str(error)))
-    page.on("request", lambda request: page.asked.append(request.url))
-    text = html.escape(report_html(report_request(classes=STORABLE_NAMES[:5])))
-    path = tmp_path_factory.mktemp("page") / "outer.html"
-    outer = '<!doctype html><meta charset="utf-8"><iframe sandbox="allow-scripts" style="width:1200px;height:960px" '
-    path.write_text(f'{outer} srcdoc="{text}"></iframe>', encoding="utf-8")
-    page.goto(path.as_uri())
-    inner = page.frames[1]
-    inner.wait_for_selector("h1")
-    return inner, page
+    """The report in the frame of the KFP UI."""
+    text = report_html(report_request(classes=STORABLE_NAMES[:5]))
+    return in_frame(browser, text, tmp_path_factory.mktemp("page"))
 
 
 def test_no_script_of_a_class_name_runs(frame):
