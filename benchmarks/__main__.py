@@ -1,11 +1,27 @@
 """Run every benchmark: `make bench`."""
 
-from benchmarks import bench_evaluation, bench_import, bench_merge, bench_neighbours, bench_signals, bench_storage
+from benchmarks import (
+    bench_evaluation,
+    bench_import,
+    bench_merge,
+    bench_neighbours,
+    bench_signals,
+    bench_storage,
+    bench_vectors,
+)
 
 
 def main() -> None:
     """Print each benchmark's table."""
-    for benchmark in (bench_signals, bench_import, bench_merge, bench_storage, bench_neighbours, bench_evaluation):
+    for benchmark in (
+        bench_signals,
+        bench_import,
+        bench_merge,
+        bench_storage,
+        bench_neighbours,
+        bench_vectors,
+        bench_evaluation,
+    ):
         benchmark.main()
         print()
 

@@ -20,6 +20,8 @@ LIMIT = 0.05
 CENTRES = max(10, COUNT // 100)
 RUN = 60  # frames of one drive through one place
 BLOCK = 1_000
+ADDED = 1_000
+ADD_PEER = "numpy, product of new and kept"
 NEAR_PEER, CENTRE_PEER = "numpy, blocked product of all", "numpy, matrix times vector"
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
@@ -51,6 +53,38 @@ def near_ours() -> Callable[[], float]:
     rows = vectors()
     work(rows[:500])  # compiles
     return lambda: work(rows)
+
+
+def added_ours() -> Callable[[], float]:
+    """Ask the last frames beside all others, which are kept already."""
+    from driveflow.neighbours.leader_scan import NO_TIME, Memberships
+    from driveflow.neighbours.vectors import NearVectors, VectorRules
+
+    def work(rows: np.ndarray, new: int) -> float:
+        count, old = len(rows), len(rows) - new
+        alone = Memberships(np.arange(count + 1), np.zeros(count, int), np.full(count, NO_TIME), *[np.zeros(count)] * 3)
+        near = NearVectors(rows, alone, VectorRules(np.array([LIMIT]), np.array([False])), np.zeros(count, bool))
+        near.pass_by(old)
+        found = near.ask(new, np.ones(old, bool))
+        return float((np.diff(found.starts) > 0).sum())
+
+    rows = vectors()
+    work(rows[:500], 100)  # compiles
+    return lambda: work(rows, ADDED)
+
+
+def added_numpy() -> Callable[[], float]:
+    rows = vectors()
+
+    def work() -> float:
+        old, new = rows[:-ADDED], rows[-ADDED:]
+        near = np.zeros(ADDED, bool)
+        for start in range(0, len(old), BLOCK):
+            near |= (new @ old[start : start + BLOCK].T >= 1 - LIMIT).any(axis=1)
+        near |= np.tril(new @ new.T >= 1 - LIMIT, -1).any(axis=1)
+        return float(near.sum())
+
+    return work
 
 
 def near_blocked() -> Callable[[], float]:
@@ -140,6 +174,7 @@ NEAR: dict[str, Any] = {
     NEAR_PEER: near_blocked,
     "numpy, blocked product with kept only": near_kept_only,
 }
+ADD: dict[str, Any] = {"driveflow, new beside kept": added_ours, ADD_PEER: added_numpy}
 CENTRE: dict[str, Any] = {
     "driveflow, k-center": centre_ours,
     CENTRE_PEER: centre_numpy,
@@ -149,12 +184,15 @@ FAISS = "faiss Flat, range search"
 
 
 def main() -> None:
-    """Print both tables; the answers are how many are kept, and how far the last centre was from the others."""
+    """Print the tables; the answers are how many are kept, and how far the last centre was from the others."""
     os.environ.update(ONE_THREAD)
     near = [measure("benchmarks.bench_vectors", name) for name in NEAR]
     if os.environ.get("DRIVEFLOW_BENCH_FAISS"):
         near.append(_with_faiss(os.environ["DRIVEFLOW_BENCH_FAISS"]))
     print_table(f"Leader rule over {COUNT:,} x {DIMENSIONS} vectors, cosine distance {LIMIT}", near, NEAR_PEER)
+    print()
+    added = [measure("benchmarks.bench_vectors", name) for name in ADD]
+    print_table(f"{ADDED:,} frames beside {COUNT - ADDED:,} kept ones: how many have a near one", added, ADD_PEER)
     print()
     centre = [measure("benchmarks.bench_vectors", name) for name in CENTRE]
     print_table(f"k-center: {CENTRES:,} of {COUNT:,} x {DIMENSIONS} vectors", centre, CENTRE_PEER)
@@ -168,4 +206,4 @@ def _with_faiss(python: str) -> Figure:
 
 
 if __name__ == "__main__":
-    sys.exit(run_as_contender({**NEAR, **CENTRE, FAISS: near_faiss}))
+    sys.exit(run_as_contender({**NEAR, **ADD, **CENTRE, FAISS: near_faiss}))

@@ -105,6 +105,18 @@ def test_items_that_are_all_equal_follow_the_first_and_name_no_pairs_of_follower
     assert then.items.tolist() == [0] * 4_900
 
 
+def test_new_items_beside_kept_ones_that_were_passed_by_are_named_the_same():
+    vectors = walk(400, 32)
+    asked, told = (NearVectors(vectors, members([[0]] * 400), rules(0.05), np.zeros(400, np.bool_)) for _ in range(2))
+    leads = follow_vectors(vectors[:350], members([[0]] * 350), rules(0.05), np.zeros(350, np.bool_)).distance == 0
+
+    asked.ask(350, NOBODY)
+    told.pass_by(350)
+
+    one, other = asked.ask(50, leads), told.ask(50, leads)
+    assert (one.starts.tolist(), one.items.tolist()) == (other.starts.tolist(), other.items.tolist())
+
+
 def test_vectors_beside_hashes_are_asked_where_no_hash_is_near():
     vectors = walk(60, 8, step=0.05)
     groups = members([[0]] * 60)
