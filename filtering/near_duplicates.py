@@ -116,6 +116,10 @@ def vectors_of(frame_ids: pa.Array | pa.ChunkedArray, known: FrameVectors) -> Ve
 
 def asking_order(candidates: Candidates) -> Ints:
     """Return the places of the candidates in the order in which they are asked."""
+    order = np.lexsort((candidates.seen.order, candidates.rank))
+    keys = np.stack([candidates.rank, candidates.seen.order])[:, order]
+    if (keys[:, 1:] != keys[:, :-1]).any(axis=0).all():
+        return order
     by_id = pc.sort_indices(candidates.frame_ids).to_numpy().astype(np.int64)
     return np.asarray(by_id[np.lexsort((candidates.seen.order[by_id], candidates.rank[by_id]))])
 
@@ -130,7 +134,10 @@ def _followers(candidates: Candidates, asking: Ints, groups: TwinGroups, section
         walk.ask(no_pairs(len(asking)))
         return walk.followers
     rules = VectorRules(limits[groups.kind], groups.rules.windowed, groups.rules.window_ns)
+    first = int(np.argmin(lead)) if len(lead) else 0  # those before it need no search: they lead
+    walk.ask(no_pairs(first))
     near = NearVectors(candidates.vectors[asking], groups.members, rules, lead | (np.diff(barred.starts) > 0))
+    near.pass_by(first)
     while walk.asked < len(asking):
         walk.ask(near.ask(min(_BLOCK, len(asking) - walk.asked), walk.leads()))
     return walk.followers

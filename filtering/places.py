@@ -39,23 +39,32 @@ class Sightings:
 
 def sightings(frame_ids: pa.Array | pa.ChunkedArray, sources: pa.Table) -> Sightings:
     """Return the places of `frame_ids`, numbered in their order; frames without a source come first and have none."""
-    found = _seen(frame_ids, sources)
-    drive, camera = dense_ranks(found["drive"].to_arrow()), dense_ranks(found["camera"].to_arrow())
-    known = found.with_columns(drive=drive, camera=camera, place=drive * (camera.max(initial=0) + 1) + camera)
+    return numbered(place_rows(frame_ids, sources), len(frame_ids))
+
+
+def place_rows(frame_ids: pa.Array | pa.ChunkedArray, sources: pa.Table) -> pl.DataFrame:
+    """Return a row for each frame and place, by frame, its first place first; `x_m`, `y_m`, `z_m` is where it was."""
     here = pl.col("lat").is_finite() & pl.col("lon").is_finite()
-    rows = known.group_by(["frame", "place"], maintain_order=True).agg(
-        pl.col("drive", "camera", "path").first(),
-        pl.col("captured_ns").min(),
-        pl.col("lat", "lon").filter(here).first(),
-    )
-    lat, lon = (rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("lat", "lon"))
+    rows = _seen(frame_ids, sources).group_by(["frame", "drive", "camera"], maintain_order=True)
+    found = rows.agg(pl.col("path").first(), pl.col("captured_ns").min(), pl.col("lat", "lon").filter(here).first())
+    lat, lon = (found[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in ("lat", "lon"))
+    where = positions_m(lat, lon)
+    return found.drop("lat", "lon").with_columns(x_m=where[:, 0], y_m=where[:, 1], z_m=where[:, 2])
+
+
+def numbered(rows: pl.DataFrame, frames: int, order: Ints | None = None) -> Sightings:
+    """Return the places of `frames` frames as numbers; `order` is that of the frames where it is known already."""
+    drive, camera = dense_ranks(rows["drive"].to_arrow()), dense_ranks(rows["camera"].to_arrow())
+    if order is None:
+        first = rows.with_columns(drive=drive, camera=camera).unique("frame", keep="first", maintain_order=True)
+        order = _order(first, frames)
     return Sightings(
         frame=rows["frame"].to_numpy(),
-        place=rows["place"].to_numpy(),
-        camera=rows["camera"].to_numpy(),
+        place=drive * (camera.max(initial=0) + 1) + camera,
+        camera=camera,
         time_ns=rows["captured_ns"].fill_null(NO_TIME).to_numpy(),
-        position_m=positions_m(lat, lon),
-        order=_order(rows.unique("frame", keep="first", maintain_order=True), len(frame_ids)),
+        position_m=rows.select("x_m", "y_m", "z_m").to_numpy(),
+        order=order,
     )
 
 
