@@ -22,6 +22,7 @@ from filtering.measured import MeasuredFrames
 from filtering.near_duplicates import REASONS, RULES, UNITS, Candidates, Twins, thin, vectors_of
 from filtering.places import sightings
 from filtering.populations import populations
+from filtering.rare_pixels import rare_by_pixels
 from filtering.rarity import labeled_mask, shielded_frames
 
 __all__ = ["STEP", "FilterOutcome", "FilterRequest", "filter_frames", "measured_frames"]
@@ -69,8 +70,8 @@ def filter_frames(request: FilterRequest) -> FilterOutcome:
 
     Frames whose pixels were not measured are quarantined. Frames of val and hold-out are never thinned and never the
     twin of a training frame. Training frames are dropped by the filters of the catalog, and what these leave is thinned
-    by the leader rule. Frames of a corner case are, up to its quota, spared by everything but dead limits; what a
-    person said should stay is spared by everything.
+    by the leader rule. Frames of a corner case are, up to its quota, spared by everything but dead limits, frames that
+    are rare by their pixels alone by thinning; what a person said should stay is spared by everything.
     """
     frames = request.tables.frames
     decisions = Decisions(frames["frame_id"].combine_chunks())
@@ -79,11 +80,13 @@ def filter_frames(request: FilterRequest) -> FilterOutcome:
     held = _among(frames, request.by_hand.kept) & decisions.open
     shield = _drop_alone(request, held, decisions)
     rare = _among(frames, shield)
+    alone = _alone(request, decisions)
     if request.filters.near_duplicates.enabled:
-        _drop_near_duplicates(request, rare | held, decisions)
+        _drop_near_duplicates(request, rare | held | _among(frames, alone), decisions)
     undone = Decision(verdict="kept", rule="by_hand", reason="by_hand", detail="a person said that it stays")
     decisions.decide(np.flatnonzero(held), undone)
     _keep_rare(frames, shield, rare, decisions)
+    _keep_alone(frames, alone, decisions)
     decisions.decide(np.flatnonzero(decisions.open), Decision(verdict="kept", rule="filters", reason="kept"))
     return _outcome(request, decisions.table())
 
@@ -226,6 +229,23 @@ def _keep_rare(frames: pa.Table, shield: Mapping[str, str], rare: Mask, decision
     names = [f"shielded by {shield[name]}" for name in frames["frame_id"].take(pa.array(rows)).to_pylist()]
     why = Decision(verdict="kept", rule="corner_cases", reason="corner_case", detail=pa.array(names, pa.string()))
     decisions.decide(rows, why)
+
+
+def _alone(request: FilterRequest, decisions: Decisions) -> dict[str, int]:
+    """Return the frames to shield that nothing resembles; a rule by hash alone drops none of them anyway."""
+    section = request.filters.near_duplicates
+    floors = section.min_gap_s or section.min_gap_m or request.vectors is not None
+    if not (request.filters.shield.enabled and section.enabled and floors):
+        return {}
+    signals = _signals_of(request, np.flatnonzero(decisions.open))
+    return rare_by_pixels(signals["frame_id"].combine_chunks(), signals["phash64"].to_numpy(), request.filters.shield)
+
+
+def _keep_alone(frames: pa.Table, alone: Mapping[str, int], decisions: Decisions) -> None:
+    rows = np.flatnonzero(_among(frames, alone) & decisions.open)
+    bits = [alone[name] for name in frames["frame_id"].take(pa.array(rows)).to_pylist()]
+    detail = pa.array([f"{far} bits from the nearest other frame" for far in bits], pa.string())
+    decisions.decide(rows, Decision(verdict="kept", rule="shield", reason="rare_by_pixels", detail=detail))
 
 
 def _outcome(request: FilterRequest, decisions: pa.Table) -> FilterOutcome:

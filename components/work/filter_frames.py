@@ -13,34 +13,24 @@ if TYPE_CHECKING:
     from driveflow.embeddings.vector_store import FrameVectors
     from driveflow.flow.sections import NearDuplicateSection
     from driveflow.images.pixels import PixelReader
+    from driveflow.snapshots import Snapshot
+    from filtering.filter_frames import FilterRequest
 
 SPEC = StepSpec("filter_frames", ("components.work", "filtering"))
 
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return the snapshot of the kept frames, with a decision for every frame."""
-    from components.work.settings import read_section
     from components.work.table_objects import read_table
-    from driveflow.by_hand import read_by_hand
-    from driveflow.flow.sections import CornerCaseSection, FilterSection
     from driveflow.images.pixels import open_pixels
     from driveflow.snapshots import Beside, open_snapshot, write_snapshot
-    from filtering.filter_frames import FilterRequest, filter_frames
+    from filtering.filter_frames import filter_frames
     from filtering.gallery import filter_gallery
 
     settings: Any = context.settings
     snapshot = open_snapshot(str(inputs["snapshot"]))
-    filters = read_section(FilterSection, settings["filters"])
     pixels = open_pixels(snapshot, context.place)
-    request = FilterRequest(
-        tables=snapshot.tables(),
-        signals=read_table(str(inputs["signals"])),
-        filters=filters,
-        corner_cases=tuple(read_section(CornerCaseSection, case) for case in settings["corner_cases"]),
-        pixels=pixels,
-        by_hand=read_by_hand(settings.get("by_hand", "")),
-        vectors=_vectors(context, filters.near_duplicates, snapshot.frames(), pixels),
-    )
+    request = _request(context, snapshot, pixels, read_table(str(inputs["signals"])))
     outcome = filter_frames(request)
     made_by = {
         "step": SPEC.name,
@@ -61,6 +51,26 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     )
 
 
+def _request(context: StepContext, snapshot: "Snapshot", pixels: "PixelReader", signals: "pa.Table") -> "FilterRequest":
+    from components.work.settings import read_section
+    from driveflow.by_hand import read_by_hand
+    from driveflow.flow.sections import CornerCaseSection, FilterSection
+    from filtering.filter_frames import FilterRequest
+
+    settings: Any = context.settings
+    filters = read_section(FilterSection, settings["filters"])
+    return FilterRequest(
+        tables=snapshot.tables(),
+        signals=signals,
+        filters=filters,
+        corner_cases=tuple(read_section(CornerCaseSection, case) for case in settings["corner_cases"]),
+        predictions=_predictions(context, snapshot.frames(), signals, pixels),
+        pixels=pixels,
+        by_hand=read_by_hand(settings.get("by_hand", "")),
+        vectors=_vectors(context, filters.near_duplicates, snapshot.frames(), pixels),
+    )
+
+
 def _vectors(
     context: StepContext, section: "NearDuplicateSection", frames: "pa.Table", pixels: "PixelReader"
 ) -> "FrameVectors | None":
@@ -78,3 +88,26 @@ def _vectors(
     wanted = frames["frame_id"].filter(pc.equal(frames["split"], "train"))
     embed_frames(wanted, pixels, embedder, store, context.progress)
     return store.load(wanted)
+
+
+def _predictions(
+    context: StepContext, frames: "pa.Table", signals: "pa.Table", pixels: "PixelReader"
+) -> "pa.Table | None":
+    """Return what the champion sees in training frames without labels; None where rules do not ask, or none is there.
+
+    What it sees is kept by frame, so that the search for corner cases after this step does not look again.
+    """
+    champion = str(context.settings.get("champion", ""))
+    if not champion:
+        return None
+    import pyarrow.compute as pc
+
+    from driveflow.detectors.catalog import load_detector
+    from driveflow.detectors.predict import PredictionStore, predict_frames
+
+    lacking = pc.less(pc.list_value_length(frames["annotated_classes"]), 1)
+    wanted = frames["frame_id"].filter(pc.and_(lacking, pc.equal(frames["split"], "train")))
+    measured = signals["frame_id"].filter(pc.is_null(signals["error"])).combine_chunks()
+    readable = wanted.filter(pc.is_in(wanted, value_set=measured))
+    detector = load_detector(champion, context.scratch)
+    return predict_frames(detector, pixels, readable, PredictionStore(context.place.store), context.progress)

@@ -28,3 +28,14 @@ class MinerSection:
     max_gap_s: Annotated[float, Field(ge=0)] = 1.0  # a track that is gone for longer has ended
     frames: tuple[str, ...] = ()  # examples, by frame id, of train or val
     boxes: tuple[str, ...] = ()  # examples, as FRAME#BOX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShieldSection:
+    """What thinning spares beside the frames of corner cases, and how rules of these find their frames."""
+
+    __pydantic_config__ = STRICT
+    enabled: bool = True  # frames that are rare by their pixels alone survive thinning
+    min_bits: Annotated[int, Field(ge=1, le=32)] = 16  # so far, of 64, from every other frame
+    quota_frames: Positive = 100
+    by_predictions: bool = False  # rules go by what the champion sees too, where nobody looked

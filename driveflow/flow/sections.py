@@ -8,7 +8,7 @@ from pydantic import Field
 from driveflow.flow.fields import STRICT as _STRICT
 from driveflow.flow.fields import Count, Name, Positive, Share
 from driveflow.flow.merge_section import MergeSection
-from driveflow.flow.miner_section import MinerName, MinerSection
+from driveflow.flow.miner_section import MinerName, MinerSection, ShieldSection
 
 LabelFormatName = Literal[
     "auto", "coco", "yolo", "voc", "kitti", "bdd100k", "scalabel", "nuscenes", "waymo", "openlabel", "cvat",
@@ -126,6 +126,7 @@ class FilterSection:
     near_duplicates: NearDuplicateSection = field(default_factory=NearDuplicateSection)
     blur: BlurSection = field(default_factory=BlurSection)
     exposure: ExposureSection = field(default_factory=ExposureSection)
+    shield: ShieldSection = field(default_factory=ShieldSection)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

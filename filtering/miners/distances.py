@@ -1,6 +1,6 @@
 """How far rows lie from the nearest rows of a reference, exactly, by hash or by vector."""
 
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -9,6 +9,7 @@ from filtering.miners.material import Ints, Mask, Scores, Vectors
 
 Codes: TypeAlias = npt.NDArray[np.uint64]
 _PAIRS_AT_ONCE: Final = 4_000_000  # what bounds memory
+_NO_BITS: Final = 255
 _DECIMALS: Final = 6  # processors differ far behind this digit
 
 
@@ -23,8 +24,8 @@ def kth_bits(codes: Codes, asked: Ints, kept: Mask, group: Ints, nearest: int) -
     rows = np.flatnonzero(kept)
     scores = np.full(len(asked), np.nan)
     for part in _parts(len(asked), len(rows)):
-        apart = np.bitwise_count(codes[asked[part], None] ^ codes[None, rows]).astype(np.float32)
-        scores[part] = _kth(apart, group[asked[part]], group[rows], nearest)
+        apart = np.bitwise_count(codes[asked[part], None] ^ codes[None, rows])
+        scores[part] = _kth(apart, group[asked[part]], group[rows], nearest, _NO_BITS)
     return scores
 
 
@@ -38,18 +39,18 @@ def kth_cosine(vectors: Vectors, asked: Ints, kept: Mask, group: Ints, nearest: 
     scores = np.full(len(asked), np.nan)
     for part in _parts(len(asked), len(rows)):
         apart = 1.0 - vectors[asked[part]].astype(np.float64) @ vectors[rows].T.astype(np.float64)
-        scores[part] = _kth(apart, group[asked[part]], group[rows], nearest)
+        scores[part] = _kth(apart, group[asked[part]], group[rows], nearest, np.inf)
     scores[~present[asked]] = np.nan
     return np.asarray(np.clip(np.round(scores, _DECIMALS), 0.0, 2.0) + 0.0)
 
 
-def _kth(apart: npt.NDArray[np.floating], own: Ints, others: Ints, nearest: int) -> Scores:
+def _kth(apart: npt.NDArray[Any], own: Ints, others: Ints, nearest: int, none: float) -> Scores:
+    """Return the `nearest`-th smallest of each row, NaN where there are not so many; rows of one group are `none`."""
     if apart.shape[1] < nearest:
         return np.full(len(apart), np.nan)
-    apart[np.asarray(own[:, None] == others[None, :])] = np.inf
-    found = np.partition(apart, nearest - 1, axis=1)[:, nearest - 1].astype(np.float64)
-    found[np.isinf(found)] = np.nan
-    return np.asarray(found)
+    apart[np.asarray(own[:, None] == others[None, :])] = none
+    found = apart.min(axis=1) if nearest == 1 else np.partition(apart, nearest - 1, axis=1)[:, nearest - 1]
+    return np.where(found == none, np.nan, found.astype(np.float64))
 
 
 def _parts(asked: int, kept: int) -> list[slice]:

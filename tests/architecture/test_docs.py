@@ -37,6 +37,7 @@ RECORDS = {
     "near_duplicates": sections.NearDuplicateSection,
     "blur": sections.BlurSection,
     "exposure": sections.ExposureSection,
+    "shield": miner_section.ShieldSection,
     "corner_cases": sections.CornerCaseSection,
     "where": sections.WhereSection,
     "settings": miner_section.MinerSection,

@@ -1,5 +1,6 @@
 """A small store with pictures, for tests of the work inside steps."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import unquote, urlparse
 
@@ -23,19 +24,18 @@ def context(folder: Path, settings: dict[str, Json]) -> StepContext:
     return StepContext(place, "run-1", open_ledger(ledger), settings, StepProgress())
 
 
-def pictures_snapshot(store: str, count: int = 4) -> Snapshot:
-    """A snapshot of pictures of noise, each with one label, the last ones without."""
+def pictures_snapshot(store: str, count: int = 4, images: Sequence[np.ndarray] = ()) -> Snapshot:
+    """A snapshot of pictures of noise, or of `images`; the first half is labeled, each with one car."""
     folder = Path(unquote(urlparse(store).path)).parent / "pictures"
     folder.mkdir(parents=True, exist_ok=True)
     frames, sources, boxes, locations = [], [], [], []
-    for number in range(count):
-        noise = np.random.default_rng(number).integers(0, 256, (6, 8, 3), dtype=np.uint8)
-        data = cv2.imencode(".png", cv2.resize(noise, (64, 48)))[1].tobytes()
+    for number, image in enumerate(images or [_noise(number) for number in range(count)]):
+        data = cv2.imencode(".png", image)[1].tobytes()
         frame_id, path = digest_bytes(data), folder / f"{number}.png"
         path.write_bytes(data)
-        labeled = number < count // 2
+        labeled = number < (len(images) or count) // 2
         frames.append(frame_row(frame_id, annotated_classes=list(CLASSES) if labeled else []))
-        sources.append(source_row(frame_id, drive=f"d{number}"))
+        sources.append(source_row(frame_id, path=f"{number}.png", drive=f"d{number}"))
         if labeled:
             boxes.append(box_row(frame_id, "b", "car", x1=8.0, y1=8.0, x2=40.0, y2=40.0))
         locations.append({"frame_id": frame_id, "uri": path.as_uri(), "offset": 0, "length": len(data)})
@@ -46,3 +46,8 @@ def pictures_snapshot(store: str, count: int = 4) -> Snapshot:
         CLASSES,
     )
     return write_snapshot(store, built, Beside(locations=pa.Table.from_pylist(locations, tables.LOCATIONS)), {})
+
+
+def _noise(seed: int) -> np.ndarray:
+    coarse = np.random.default_rng(seed).integers(0, 256, (6, 8, 3), dtype=np.uint8)
+    return cv2.resize(coarse, (64, 48))
