@@ -13,10 +13,12 @@ from filtering.album import Album
 from filtering.borderline import judged_frames, near_misses
 from filtering.corner_cases import CornerCaseRequest, Selection
 from filtering.filter_frames import FilterOutcome, FilterRequest
+from filtering.finds import Find
 from filtering.fingerprint import Pixels
 from filtering.shown import most, small_enough
 
 _PAIRS, _MISSES, _BORDERLINE, _FOUND = 12, 6, 4, 8  # pictures a section shows at most
+_SPARED = ("corner_case", "rare_by_pixels")
 _CONTENTS = (
     ("reasons", "By reason"),
     ("twins", "Twins"),
@@ -52,7 +54,7 @@ def filter_gallery(request: FilterRequest, outcome: FilterOutcome, pixels: Pixel
             "twins": "Kept frames beside the twins that were dropped",
             "misses": "Pairs just too far apart to be twins",
             "limits": "Around each limit",
-            "spared": "Corner cases spared from thinning",
+            "spared": "Spared from thinning",
             "quarantined": "Quarantined",
         }
         body = [
@@ -83,9 +85,18 @@ def selection_gallery(request: CornerCaseRequest, selection: Selection, pixels: 
         for name, found in groups.items():
             shown = [(frame_id, name, "") for frame_id in found[: most(_FOUND, share)]]
             body.append(html.section(f"{name}: {len(found)} frames", album.row(shown, name)))
+        body += [_finds(item, album, share) for item in selection.finds if item.miner != "rule"]
         return html.page("Corner cases", body)
 
     return small_enough(build)
+
+
+def _finds(found: Find, album: Album, share: float) -> html.Html:
+    """Show what a miner found, the most wanted first, those that cost no budget too."""
+    ranked = list(zip(found.frame_ids, found.scores, strict=True))[: most(_FOUND, share)]
+    shown = [(frame_id, found.name, f"{score:g}") for frame_id, score in ranked]
+    note = f"{len(found.frame_ids):,} found, {found.taken:,} taken. {found.formula}; {found.unit}; {found.reference}."
+    return html.section(f"{found.name}, by {found.miner}", html.paragraph(note), album.row(shown, found.name))
 
 
 def _overview(counts: Mapping[str, int]) -> html.Html:
@@ -101,11 +112,11 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _shielded(decisions: pa.Table, album: Album, share: float) -> html.Html:
-    found = [row for row in decisions.to_pylist() if row["reason"] == "corner_case"]
+    found = [row for row in decisions.to_pylist() if row["reason"] in _SPARED]
     if not found:
         return html.paragraph("None.")
     shown = [(row["frame_id"], "spared", row["detail"]) for row in found[: most(_FOUND, share)]]
-    return html.join([html.paragraph(f"{len(found):,} frames."), album.row(shown, "corner cases")])
+    return html.join([html.paragraph(f"{len(found):,} frames."), album.row(shown, "spared")])
 
 
 def _quarantined(quarantine: pa.Table) -> html.Html:

@@ -121,3 +121,14 @@ def test_the_page_of_a_selection_shows_each_rule_with_what_the_model_saw(pixels)
     assert "night: 1 frames" in page
     assert "control: 1 frames" in page
     assert page.count("data:image/jpeg;base64,") == 4
+
+
+def test_the_page_of_a_selection_shows_what_a_miner_found_with_its_score_and_formula(pixels):
+    frames = [Made("a", 0), Made("b", 0xFF)]
+    rare = CornerCaseSection(name="new", miner="rare_frames")
+    request = CornerCaseRequest(snapshot(frames), measured(frames), LabelingSection(budget_frames=0), (rare,))
+
+    page = selection_gallery(request, find_corner_cases(request), pixels)
+
+    assert "new, by rare_frames" in page
+    assert "2 found, 0 taken. distance to the nearest frame of the reference" in page

@@ -90,7 +90,7 @@ def test_a_typo_is_one_line_with_its_place_and_the_nearest_key():
             'corner_cases[0].where.classes[0]: no class is called "bus"',
         ),
         ("corner_cases: [{name: x, where: {}}]", "corner_cases[0].where: states nothing"),
-        ("corner_cases: [{name: x}]", "corner_cases[0].where: states nothing, so it would mean every frame; name classes"),
+        ("corner_cases: [{name: x}]", "corner_cases[0].where: states nothing, so it would mean every frame"),
         ("corner_cases: [{name: x, miner: rare}]", "corner_cases[0].miner: must be rule or rare_frames or"),
         ("corner_cases: [{name: x, expression: wether = 1}]", "corner_cases[0].expression: "),
         ("corner_cases: [{name: x, boxes_expression: area_px >}]", "corner_cases[0].boxes_expression: "),
