@@ -1,6 +1,6 @@
 """What lies around each limit: the frames and pairs that a slightly other limit would decide differently."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -13,7 +13,8 @@ from filtering.filter_frames import FilterOutcome, FilterRequest, filter_frames,
 from filtering.measured import Column, Mask
 
 _WIDER_BITS: Final = 2  # a pair that is so much too far away is a near miss
-_MOST_BITS: Final = 16  # what a setting may be
+_WIDER: Final = 1.5  # the same for a cosine distance, as a factor
+_MOST_BITS, _MOST_DISTANCE = 16, 2.0  # what a setting may be
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,6 +57,7 @@ class NearMiss:
     twin: str
     score: float
     limit: float
+    unit: str
 
 
 def judged_frames(request: FilterRequest, outcome: FilterOutcome) -> list[Judged]:
@@ -72,31 +74,41 @@ def judged_frames(request: FilterRequest, outcome: FilterOutcome) -> list[Judged
 
 
 def near_misses(request: FilterRequest, outcome: FilterOutcome, count: int) -> list[NearMiss]:
-    """Return up to `count` kept frames that limits two bits wider would drop, the nearest to their limit first."""
+    """Return up to `count` kept frames that slightly wider limits would drop, the nearest to their limit first.
+
+    Limits in bits are taken two wider, cosine distances half as much again.
+    """
     section = request.filters.near_duplicates
     if not section.enabled:
         return []
-    wider = replace(
-        section,
-        same_drive_max_bits=min(section.same_drive_max_bits + _WIDER_BITS, _MOST_BITS),
-        across_drives_max_bits=min(section.across_drives_max_bits + _WIDER_BITS, _MOST_BITS),
-    )
-    filters = replace(request.filters, near_duplicates=wider)
+    filters = replace(request.filters, near_duplicates=_wider(section))
     tried = filter_frames(replace(request, filters=filters, pixels=None)).decisions
-    verdicts = dict(
-        zip(outcome.decisions["frame_id"].to_pylist(), outcome.decisions["verdict"].to_pylist(), strict=True)
+    decided = outcome.decisions
+    stays = decided["frame_id"].filter(pc.equal(decided["verdict"], "kept")).combine_chunks()
+    rows = tried.filter(
+        pc.and_(pc.equal(tried["reason"], "near_duplicate"), pc.is_in(tried["frame_id"], value_set=stays))
     )
     found = [
-        NearMiss(row["frame_id"], row["twin"], row["score"], row["limit"] - _added(row, section, wider))
-        for row in tried.filter(pc.equal(tried["reason"], "near_duplicate")).to_pylist()
-        if verdicts[row["frame_id"]] == "kept" and row["twin"] is not None
+        NearMiss(row["frame_id"], row["twin"], row["score"], *_limit(row["rule"], section)) for row in rows.to_pylist()
     ]
     missed = [item for item in found if item.score > item.limit]
     return sorted(missed, key=lambda item: (item.score - item.limit, item.frame_id))[:count]
 
 
-def _added(row: Mapping[str, object], section: NearDuplicateSection, wider: NearDuplicateSection) -> float:
-    """Return how much wider the limit of this decision was."""
-    same_drive = str(row["rule"]).endswith("same_drive")
-    name = "same_drive_max_bits" if same_drive else "across_drives_max_bits"
-    return float(getattr(wider, name) - getattr(section, name))
+def _wider(section: NearDuplicateSection) -> NearDuplicateSection:
+    return replace(
+        section,
+        same_drive_max_bits=min(section.same_drive_max_bits + _WIDER_BITS, _MOST_BITS),
+        across_drives_max_bits=min(section.across_drives_max_bits + _WIDER_BITS, _MOST_BITS),
+        same_drive_max_distance=min(_WIDER * section.same_drive_max_distance, _MOST_DISTANCE),
+        across_drives_max_distance=min(_WIDER * section.across_drives_max_distance, _MOST_DISTANCE),
+    )
+
+
+def _limit(rule: str, section: NearDuplicateSection) -> tuple[float, str]:
+    """Return the limit that `section` sets under a rule of near-duplicates, and its unit."""
+    within = rule.endswith(".same_drive")
+    if rule.startswith("embedding."):
+        most = section.same_drive_max_distance if within else section.across_drives_max_distance
+        return most, "in cosine distance"
+    return float(section.same_drive_max_bits if within else section.across_drives_max_bits), "bits"

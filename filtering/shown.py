@@ -44,23 +44,33 @@ def top(bars: Sequence[Bar]) -> float:
 
 
 def twins(decisions: pa.Table, album: Album, count: int) -> html.Html:
-    """Show the pairs farthest apart first: where a person disagrees, it is there."""
+    """Show up to `count` pairs of each rule, the farthest apart first: where a person disagrees, it is there."""
     named = decisions.filter(pc.and_(pc.is_valid(decisions["twin"]), pc.equal(decisions["verdict"], "dropped")))
-    found = {row["frame_id"]: row for row in named.select(["frame_id", "twin", "score", "detail"]).to_pylist()}
-    if not found:
+    if not named.num_rows:
         return html.paragraph("No near duplicates.")
-    ordered = sorted(shuffled(found, "gallery"), key=lambda item: -found[item]["score"])
-    shown = [(found[item]["twin"], item, found[item]["detail"]) for item in ordered[:count]]
-    note = f"{len(found):,} pairs; the {len(shown)} farthest apart are shown, kept left and dropped right."
-    return html.join([html.paragraph(note), album.pairs(shown, "kept and dropped twins")])
+    parts = [_twins(rule, named, album, count) for rule in sorted(named["rule"].unique().to_pylist())]
+    note = f"{named.num_rows:,} pairs; those farthest apart are shown, kept left and dropped right."
+    return html.join([html.paragraph(note), *parts])
+
+
+def _twins(rule: str, named: pa.Table, album: Album, count: int) -> html.Html:
+    mine = named.filter(pc.equal(named["rule"], rule)).select(["frame_id", "twin", "score", "detail"])
+    found = {row["frame_id"]: row for row in mine.to_pylist()}
+    ordered = sorted(shuffled(found, "gallery"), key=lambda item: -(found[item]["score"] or 0.0))[:count]
+    shown = [(found[item]["twin"], item, found[item]["detail"]) for item in ordered]
+    title = f"{rule}: {len(found):,} pairs, {len(shown)} shown"
+    return html.folded(title, album.pairs(shown, f"kept and dropped twins, {rule}"), is_open=True)
 
 
 def missed(misses: Sequence[NearMiss], album: Album) -> html.Html:
     """Show pairs that are just too far apart to be twins, the nearest first."""
     if not misses:
-        return html.paragraph("No pair lies within two bits beyond its limit.")
-    shown = [(item.twin, item.frame_id, f"{item.score:g} bits, limit {item.limit:g}") for item in misses]
-    note = "Both frames of these pairs stay; limits two bits wider would drop the right one. The nearest are shown."
+        return html.paragraph("No pair lies just beyond its limit.")
+    shown = [(item.twin, item.frame_id, f"{item.score:g} {item.unit}, limit {item.limit:g}") for item in misses]
+    note = (
+        "Both frames of these pairs stay; limits two bits wider, or distances half as large again, would drop the "
+        "right one. The nearest to their limits are shown."
+    )
     return html.join([html.paragraph(note), album.pairs(shown, "pairs just beyond the limit", "also kept")])
 
 

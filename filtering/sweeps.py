@@ -11,10 +11,13 @@ from driveflow.flow.sections import NearDuplicateSection
 from filtering.filter_frames import FilterRequest, filter_frames
 
 _BITS: Final = tuple(range(17))
+_DISTANCES: Final = (0.005, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2)
 _GAPS: Final = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 SWEPT: Final[dict[str, tuple[str, Sequence[float]]]] = {
     "same_drive_max_bits": ("bits", _BITS),
     "across_drives_max_bits": ("bits", _BITS),
+    "same_drive_max_distance": ("cosine distance", _DISTANCES),
+    "across_drives_max_distance": ("cosine distance", _DISTANCES),
     "min_gap_s": ("s", _GAPS),
     "min_gap_m": ("m", _GAPS),
 }
@@ -50,7 +53,8 @@ class Sweep:
 def sweeps(request: FilterRequest) -> tuple[Sweep, ...]:
     """Return what other limits of near-duplicates would keep of the training frames of `request`.
 
-    A setting that cannot matter is left out: across drives where there is one, gaps where no time or place is known.
+    A setting that cannot matter is left out: across drives where there is one, gaps where no time or place is known,
+    distances where frames have no vectors.
     Frames with equal pixels are not decoded for it: their hashes are equal, so that any limit drops them.
     """
     section = request.filters.near_duplicates
@@ -62,7 +66,9 @@ def sweeps(request: FilterRequest) -> tuple[Sweep, ...]:
 
 def _matters(request: FilterRequest, setting: str) -> bool:
     sources = request.tables.sources
-    if setting == "across_drives_max_bits":
+    if setting.endswith("_distance") and request.vectors is None:
+        return False
+    if setting.startswith("across_drives"):
         return len(sources["drive"].unique()) > 1
     column = {"min_gap_s": "captured_ns", "min_gap_m": "lat"}.get(setting)
     return column is None or bool(sources[column].null_count < sources.num_rows)

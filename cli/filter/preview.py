@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from driveflow.canonical import Json
+    from driveflow.embeddings.vector_store import FrameVectors
     from driveflow.flow.sections import Flow
+    from driveflow.images.pixels import PixelReader
     from driveflow.place import Place
     from driveflow.snapshots import SnapshotTables
     from filtering.preview import Preview
@@ -132,6 +134,7 @@ def _look(asked: _Asked, flow: "Flow", place: "Place", frames: _Frames) -> "tupl
         corner_cases=flow.corner_cases,
         pixels=pixels,
         by_hand=by_hand_now(place.store),
+        vectors=_vectors(flow, part, pixels, place),
     )
     price = Price(asked.cost_per_frame or flow.labeling.cost_per_frame, flow.labeling.currency)
     seen = preview(request, training_frames(frames.tables), price)
@@ -147,6 +150,23 @@ def _look(asked: _Asked, flow: "Flow", place: "Place", frames: _Frames) -> "tupl
         **seen.to_json(),
     }
     return told, _text(seen)
+
+
+def _vectors(flow: "Flow", part: "SnapshotTables", pixels: "PixelReader", place: "Place") -> "FrameVectors | None":
+    """Return the vectors of the frames, made where they are lacking; None where the flow compares by hash alone."""
+    section = flow.filters.near_duplicates
+    if not section.enabled or not section.embedding:
+        return None
+    from cli.data.progress import shown_progress
+    from driveflow.embeddings.catalog import load_embedder
+    from driveflow.embeddings.vector_store import VectorStore
+    from filtering.embed_frames import embed_frames
+
+    embedder = load_embedder(section.embedding)
+    store = VectorStore(place.store, embedder.digest, embedder.dimensions)
+    with shown_progress("embed") as progress:
+        embed_frames(part.frames["frame_id"], pixels, embedder, store, progress)
+    return store.load(part.frames["frame_id"])
 
 
 def _text(seen: "Preview") -> str:

@@ -1,5 +1,7 @@
 import numpy as np
+import pyarrow as pa
 
+from driveflow.embeddings.vector_store import FrameVectors
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
 from filtering.borderline import judged_frames, near_misses
 from filtering.filter_frames import FilterRequest, filter_frames
@@ -27,6 +29,20 @@ def test_across_drives_a_miss_is_told_with_the_limit_across_drives():
     request, outcome = decided(frames)
 
     assert [(item.frame_id, item.score, item.limit) for item in near_misses(request, outcome, 9)] == [("b", 3.0, 2.0)]
+
+
+def test_a_miss_by_embedding_is_told_with_the_limit_in_cosine_distance():
+    frames = [Made("a", 0, taken_s=0), Made("b", 0xFFFF00, taken_s=1), Made("c", 0xFFFF000000, taken_s=2)]
+    angles = np.arccos(1 - np.array([0.0, 0.06, 0.5]))
+    vectors = FrameVectors(pa.array(["a", "b", "c"]), np.stack([np.cos(angles), np.sin(angles)], 1).astype(np.float32))
+    section = NearDuplicateSection(embedding="builtin://efficientnet-lite0")
+    request = FilterRequest(snapshot(frames), measured(frames), FilterSection(near_duplicates=section), vectors=vectors)
+
+    missed = near_misses(request, filter_frames(request), 9)
+
+    assert [(item.frame_id, item.twin, item.limit, item.unit) for item in missed] == [
+        ("b", "a", 0.05, "in cosine distance")
+    ]
 
 
 def test_where_near_duplicates_are_not_looked_for_nothing_is_missed():
