@@ -96,7 +96,7 @@ def _decode_jpeg(data: bytes, colorspace: str, min_side_px: int) -> Pixels | Non
         factor = _reduction(max(height, width), min_side_px, _MAX_REDUCTION)
         size = {"min_height": -(-height // factor), "min_width": -(-width // factor)}
         return cast("Pixels", simplejpeg.decode_jpeg(data, colorspace=colorspace, strict=False, **size))
-    except (ValueError, RuntimeError):
+    except (ValueError, RuntimeError, KeyError):  # KeyError: a header that ends before it names its colours
         return None
 
 

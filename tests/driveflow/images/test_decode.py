@@ -71,9 +71,10 @@ def test_a_jpeg_without_end_marker_shows_the_full_picture():
     assert np.array_equal(decode_rgb(whole[:-2]), decode_rgb(whole))
 
 
-def test_bytes_that_are_no_picture_are_broken_data():
+@pytest.mark.parametrize("data", [b"nothing", *(encode(scene())[:size] for size in (3, 20, 100, 200))])
+def test_bytes_that_are_no_picture_are_broken_data(data):
     with pytest.raises(BrokenDataError, match="cannot be decoded"):
-        decode_rgb(b"nothing")
+        decode_rgb(data)
 
 
 @pytest.mark.parametrize("kind", ["JPEG", "PNG"])
