@@ -13,6 +13,13 @@ _in_any_order: Any = numba.njit(cache=True, nogil=True, fastmath=True)  # for bo
 _FARTHEST: Final = 2.0
 
 
+class Grouped(NamedTuple):
+    """Rows, and the group of each, within which nothing is compared."""
+
+    vectors: Vectors
+    groups: Ints
+
+
 class Space(NamedTuple):
     """Rows, and coordinates whose products are no less than the cosines of the rows, but for `spare`."""
 
@@ -93,16 +100,17 @@ def decide(first: int, named: Pairs, spared: Mask, found: Followed) -> None:
 
 
 @compiled
-def come_closer(asking: Vectors, others: Vectors, bounds: Vectors, spare: float, nearest: Floats) -> None:
+def come_closer(asking: Grouped, others: Grouped, bounds: Vectors, spare: float, nearest: Floats) -> None:
     """Put the distances of each of `asking` to `others` into its row of `nearest`, which holds the least, sorted."""
     last = nearest.shape[1] - 1
-    for item in range(len(asking)):
-        for other in range(len(others)):
-            if 1.0 - bounds[item, other] - spare >= nearest[item, last]:
+    for item in range(len(asking.groups)):
+        for other in range(len(others.groups)):
+            farthest = nearest[item, last]
+            if 1.0 - bounds[item, other] - spare >= farthest or asking.groups[item] == others.groups[other]:
                 continue
-            if 1.0 - _product(asking[item], others[other]) - spare >= nearest[item, last]:
+            if 1.0 - _product(asking.vectors[item], others.vectors[other]) - spare >= farthest:
                 continue
-            apart, at = distance(asking[item], others[other]), last
+            apart, at = distance(asking.vectors[item], others.vectors[other]), last
             if apart < nearest[item, last]:
                 while at > 0 and nearest[item, at - 1] > apart:
                     nearest[item, at] = nearest[item, at - 1]

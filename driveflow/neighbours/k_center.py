@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 
 from driveflow.neighbours.cosine import Floats, Ints, Vectors, checked, slack
-from driveflow.neighbours.cosine_kernel import Choice, Space, catch_up, choose, come_closer
+from driveflow.neighbours.cosine_kernel import Choice, Grouped, Space, catch_up, choose, come_closer
 from driveflow.neighbours.projection import fit
 
 _BLOCK: Final = 1_024
@@ -69,23 +69,26 @@ def _catch_up(space: Space, choice: Choice, chosen: int) -> None:
             catch_up(block, bounds, begin, space, choice)
 
 
-def nearest_kept(vectors: Vectors, kept: Vectors, count: int = 1) -> Floats:
+def nearest_kept(vectors: Vectors, kept: Vectors, count: int = 1, groups: tuple[Ints, Ints] | None = None) -> Floats:
     """Return how far each row is from the `count`-th nearest of `kept`, infinitely where there are fewer.
 
-    The distance depends on the row and on what is kept, never on the other rows. A row that is itself among `kept`
-    counts as its own nearest.
+    The distance depends on the row and on what is kept, never on the other rows. With `groups`, those of `vectors` and
+    those of `kept`, rows of one's own group are not compared; without, a row that is itself kept is its own nearest. Of
+    rows of zeros, which are no vectors, the distance is NaN.
     """
     if count < 1:
         raise ValueError(f"the nearest is number 1, got {count}")
-    rows, others = checked(vectors), checked(kept)
-    others = others[others.any(axis=1)]
+    own, theirs = groups or (np.full(len(vectors), -1), np.arange(len(kept)))
+    rows = checked(vectors)
+    present = kept.any(axis=1)
+    others = Grouped(checked(kept[present]), np.asarray(theirs[present], np.int64))
     nearest = np.full((len(rows), count), np.inf)
-    projection = fit(others)
-    for tile in range(0, len(others), _TILE):
-        part = others[tile : tile + _TILE]
-        coordinates = projection.coordinates(part)
+    projection = fit(others.vectors)
+    for tile in range(0, len(others.groups), _TILE):
+        part = Grouped(others.vectors[tile : tile + _TILE], others.groups[tile : tile + _TILE])
+        coordinates = projection.coordinates(part.vectors)
         for block in range(0, len(rows), _BLOCK):
-            asking = rows[block : block + _BLOCK]
-            bounds = projection.coordinates(asking) @ coordinates.T
+            asking = Grouped(rows[block : block + _BLOCK], np.asarray(own[block : block + _BLOCK], np.int64))
+            bounds = projection.coordinates(asking.vectors) @ coordinates.T
             come_closer(asking, part, bounds, slack(rows.shape[1]), nearest[block : block + _BLOCK])
-    return np.asarray(nearest[:, -1])
+    return np.where(rows.any(axis=1), nearest[:, -1], np.nan)

@@ -85,3 +85,14 @@ def test_a_distance_to_what_is_kept_does_not_change_with_new_rows_elsewhere():
 
 def test_where_fewer_are_kept_the_nearest_is_infinitely_far():
     assert nearest_kept(walk(2, 4), walk(2, 4), 3).tolist() == [np.inf, np.inf]
+
+
+def test_rows_of_ones_own_group_are_not_compared_and_rows_of_zeros_are_no_vectors():
+    vectors = np.array([[1, 0], [0, 1], [0, 0]], np.float32)
+
+    alone = nearest_kept(vectors, vectors)
+    apart = nearest_kept(vectors, vectors, groups=(np.array([0, 1, 2]), np.array([0, 1, 2])))
+
+    assert alone.tolist()[:2] == [0, 0]
+    assert apart.tolist()[:2] == [1, 1]
+    assert np.isnan([alone[2], apart[2]]).all()
