@@ -83,7 +83,7 @@ def filter_frames(request: FilterRequest) -> FilterOutcome:
     alone = _alone(request, decisions)
     if request.filters.near_duplicates.enabled:
         _drop_near_duplicates(request, rare | held | _among(frames, alone), decisions)
-    undone = Decision(verdict="kept", rule="by_hand", reason="by_hand", detail="a person said that it stays")
+    undone = Decision(verdict="kept", rule="by_hand", reason="kept_by_hand", detail="a person said that it stays")
     decisions.decide(np.flatnonzero(held), undone)
     _keep_rare(frames, shield, rare, decisions)
     _keep_alone(frames, alone, decisions)
