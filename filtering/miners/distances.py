@@ -5,12 +5,12 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from driveflow.neighbours.k_center import nearest_kept
 from filtering.miners.material import Ints, Mask, Scores, Vectors
 
 Codes: TypeAlias = npt.NDArray[np.uint64]
 _PAIRS_AT_ONCE: Final = 4_000_000  # what bounds memory
 _NO_BITS: Final = 255
-_DECIMALS: Final = 6  # processors differ far behind this digit
 
 
 def kth_bits(codes: Codes, asked: Ints, kept: Mask, group: Ints, nearest: int) -> Scores:
@@ -34,14 +34,9 @@ def kth_cosine(vectors: Vectors, asked: Ints, kept: Mask, group: Ints, nearest: 
 
     Rows of its own group are not compared, rows of zeros neither: they are no vectors. NaN where too few are left.
     """
-    present = np.asarray(vectors.any(axis=1))
-    rows = np.flatnonzero(kept & present)
-    scores = np.full(len(asked), np.nan)
-    for part in _parts(len(asked), len(rows)):
-        apart = 1.0 - vectors[asked[part]].astype(np.float64) @ vectors[rows].T.astype(np.float64)
-        scores[part] = _kth(apart, group[asked[part]], group[rows], nearest, np.inf)
-    scores[~present[asked]] = np.nan
-    return np.asarray(np.clip(np.round(scores, _DECIMALS), 0.0, 2.0) + 0.0)
+    rows = np.flatnonzero(kept)
+    scores = nearest_kept(vectors[asked], vectors[rows], nearest, (group[asked], group[rows]))
+    return np.where(np.isinf(scores), np.nan, scores)
 
 
 def _kth(apart: npt.NDArray[Any], own: Ints, others: Ints, nearest: int, none: float) -> Scores:
