@@ -1,11 +1,12 @@
 """Choose frames that are far from each other and from what is labeled, spread over groups."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from filtering.groups import Groups
 from filtering.miners.material import Ints, Mask, Material, Scores
 from filtering.rarity import shuffled
 
@@ -67,7 +68,7 @@ def nearest_chosen(space: Space, chosen: Ints, rows: Ints) -> Scores:
     return nearest
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Spreader:
     """Takes one frame after the other: of the group that has fewest, the frame farthest from all that are chosen.
 
@@ -76,27 +77,22 @@ class Spreader:
     """
 
     frame_ids: Sequence[str]
-    groups: Mapping[str, Mask]
+    groups: Groups
     space: Space | None
     seed: int
 
     def take(self, free: Mask, chosen: Ints, count: int) -> list[int]:
         """Return up to `count` rows out of `free`, in the order in which they are taken."""
-        free = free.copy()
-        order = self._order()
-        names = shuffled(self.groups, f"groups {self.seed}")
-        member = np.stack([self.groups[name] for name in names]) if names else np.ones((1, len(free)), np.bool_)
-        have = member[:, chosen].sum(axis=1)
+        free, order, turns = free.copy(), self._order(), _Turns(self.groups, self.seed, free, chosen)
         every = np.arange(len(free))
         nearest = np.zeros(len(free)) if self.space is None else nearest_chosen(self.space, chosen, every)
         taken: list[int] = []
         while len(taken) < count and free.any():
-            open_groups = np.asarray((member & free).any(axis=1))
-            among = free & member[self._neediest(have, open_groups)] if open_groups.any() else free
-            row = self._farthest(np.flatnonzero(among), nearest, order)
+            rows = turns.neediest(free)
+            row = int(rows[np.lexsort((order[rows], -nearest[rows]))[0]])
             taken.append(row)
             free[row] = False
-            have += member[:, row]
+            turns.note(row)
             if self.space is not None:
                 np.minimum(nearest, self.space.distances(row), out=nearest)
         return taken
@@ -105,10 +101,36 @@ class Spreader:
         place = {name: number for number, name in enumerate(shuffled(self.frame_ids, f"budget {self.seed}"))}
         return np.array([place[name] for name in self.frame_ids], np.int64)
 
-    @staticmethod
-    def _neediest(have: Ints, open_groups: Mask) -> int:
-        return int(np.where(open_groups, have, np.iinfo(np.int64).max).argmin())
 
-    @staticmethod
-    def _farthest(rows: Ints, nearest: Scores, order: Ints) -> int:
-        return int(rows[np.lexsort((order[rows], -nearest[rows]))[0]])
+class _Turns:
+    """Whose turn it is: how many frames each group has, and how many are left in it."""
+
+    def __init__(self, groups: Groups, seed: int, free: Mask, chosen: Ints) -> None:
+        place = {name: number for number, name in enumerate(shuffled(groups.names, f"groups {seed}"))}
+        number = np.array([place[name] for name in groups.names], np.int64)[groups.group]
+        has = np.zeros(len(free), np.bool_)
+        has[chosen] = True
+        self._have = np.bincount(number[has[groups.frame]], minlength=len(place))
+        self._left = np.bincount(number[free[groups.frame]], minlength=len(place))
+        self._frames, self._frame_starts = _rows_by(number, groups.frame, len(place))
+        self._groups, self._group_starts = _rows_by(groups.frame, number, len(free))
+
+    def neediest(self, free: Mask) -> Ints:
+        """Return the free frames of the group with fewest, of equal ones the first; all where no group has any left."""
+        if not self._left.any():
+            return np.flatnonzero(free)
+        group = int(np.where(self._left > 0, self._have, np.iinfo(np.int64).max).argmin())
+        rows = self._frames[self._frame_starts[group] : self._frame_starts[group + 1]]
+        return np.asarray(rows[free[rows]])
+
+    def note(self, row: int) -> None:
+        """Count a frame that was taken."""
+        mine = self._groups[self._group_starts[row] : self._group_starts[row + 1]]
+        self._have[mine] += 1
+        self._left[mine] -= 1
+
+
+def _rows_by(key: Ints, values: Ints, count: int) -> tuple[Ints, Ints]:
+    """Return `values` by `key`, and where those of each of `count` keys begin."""
+    by_key = np.argsort(key, kind="stable")
+    return values[by_key], np.append(0, np.cumsum(np.bincount(key, minlength=count)))

@@ -1,6 +1,7 @@
 """The groups over which a budget is spread: drives, classes that are seen or labeled, slices of validation."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -8,28 +9,55 @@ import pyarrow.compute as pc
 
 from driveflow.flow.sections import SliceSection
 from driveflow.predicates import matches
-from filtering.miners.material import Mask, Material
+from filtering.miners.material import Ints, Mask, Material
 from filtering.places import first_places
 from filtering.rarity import evidence
 
 NO_CLASS: Final = "nothing seen"
 
 
-def groups_of(material: Material, balance: str, slices: Sequence[SliceSection]) -> dict[str, Mask]:
-    """Return for each group which of the kept frames belong to it; `balance` is a value of the setting."""
-    found: dict[str, Mask] = {}
+@dataclass(frozen=True, slots=True, eq=False)
+class Groups:
+    """Groups of frames, as pairs of a frame's row and a group's number; a frame may be in several, or in none."""
+
+    names: tuple[str, ...]
+    frame: Ints
+    group: Ints
+
+    def reached(self, rows: Ints, count: int) -> set[str]:
+        """Return the names of the groups to which any of `rows` belongs, of `count` frames in all."""
+        chosen = np.zeros(count, np.bool_)
+        chosen[rows] = True
+        return {self.names[number] for number in np.unique(self.group[chosen[self.frame]]).tolist()}
+
+
+def groups_of(material: Material, balance: str, slices: Sequence[SliceSection]) -> Groups:
+    """Return the groups of the kept frames, in a fixed order; `balance` is a value of the setting."""
+    found: list[Groups] = []
     if balance in {"drives", "all"}:
-        found |= _drives(material)
+        found.append(_drives(material))
     if balance in {"classes", "all"}:
-        found |= _classes(material)
+        found.append(_of_masks(_classes(material)))
     if balance in {"slices", "all"}:
-        found |= _slices(material, slices)
-    return found
+        found.append(_of_masks(_slices(material, slices)))
+    first = np.cumsum([0, *(len(part.names) for part in found)])
+    return Groups(
+        tuple(name for part in found for name in part.names),
+        np.concatenate([part.frame for part in found]),
+        np.concatenate([part.group + start for part, start in zip(found, first[:-1], strict=True)]),
+    )
 
 
-def _drives(material: Material) -> dict[str, Mask]:
-    names = np.array([drive for drive, _ in first_places(material.tables.frames, material.tables.sources)], np.str_)
-    return {f"drive {name}": names == name for name in np.unique(names).tolist()}
+def _drives(material: Material) -> Groups:
+    drives = [drive for drive, _ in first_places(material.tables.frames, material.tables.sources)]
+    names, group = np.unique(np.array(drives, np.str_), return_inverse=True)
+    return Groups(tuple(f"drive {name}" for name in names.tolist()), np.arange(len(drives)), group.reshape(-1))
+
+
+def _of_masks(masks: dict[str, Mask]) -> Groups:
+    rows = [np.flatnonzero(mask) for mask in masks.values()]
+    numbers = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
+    return Groups(tuple(masks), np.concatenate([np.zeros(0, np.int64), *rows]), numbers.astype(np.int64))
 
 
 def _classes(material: Material) -> dict[str, Mask]:

@@ -1,12 +1,12 @@
 """What a selection adds to what is labeled, and what the next frames would add."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from filtering.diversity import Space, nearest_chosen
+from filtering.groups import Groups
 from filtering.miners.material import Ints, Mask, Scores
 
 NEXT_FRAMES: Final = 1_000
@@ -39,7 +39,7 @@ class Outlook:
     next_groups: tuple[str, ...]  # that the next frames would be the first to reach
 
 
-def outlook(space: Space, groups: Mapping[str, Mask], labeled: Mask, chosen: Ints, candidates: Ints) -> Outlook:
+def outlook(space: Space, groups: Groups, labeled: Mask, chosen: Ints, candidates: Ints) -> Outlook:
     """Return what `chosen` adds to `labeled`, measured over `candidates`, and what the next 1,000 of them would.
 
     The next frames are those that leave the smallest distance: each is the farthest from all before it. Of equally far
@@ -51,7 +51,7 @@ def outlook(space: Space, groups: Mapping[str, Mask], labeled: Mask, chosen: Int
     nearer = np.minimum(far, nearest_chosen(space, chosen, rows))
     further, nearest = _farthest_first(space, rows, nearer, NEXT_FRAMES)
     beyond = np.union1d(after, further)
-    reached = [_reached(groups, part) for part in (before, after, beyond)]
+    reached = [groups.reached(part, len(labeled)) for part in (before, after, beyond)]
     return Outlook(
         unit=space.unit,
         before=_coverage(before, far, reached[0]),
@@ -78,7 +78,3 @@ def _coverage(chosen: Ints, nearest: Scores, reached: set[str]) -> Coverage:
     if not len(nearest) or np.isinf(nearest).any():
         return Coverage(len(chosen), None, None, len(reached))
     return Coverage(len(chosen), float(nearest.max()), round(float(nearest.mean()), 6), len(reached))
-
-
-def _reached(groups: Mapping[str, Mask], rows: Ints) -> set[str]:
-    return {name for name, members in groups.items() if members[rows].any()}
