@@ -7,8 +7,9 @@ import numpy as np
 
 from filtering.measured import Column, Mask, MeasuredFrames, robust_z
 
-# Sharpness is a variance: it goes by factors, so it is compared as a logarithm; 0.25 is a factor of 1.3.
-_LOG_FLOOR = 0.25
+# A ratio goes by factors, so it is compared as a logarithm; 0.15 is a factor of 1.16.
+_LOG_FLOOR = 0.15
+_LEAST_RATIO = 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +23,7 @@ class DeadBlur:
     limit: float
 
     def score(self, frames: MeasuredFrames) -> Column:
-        """Return the variance of the Laplacian at a long side of 512 px."""
+        """Return the variance of the Laplacian at a long side of 120 px."""
         return frames.column("sharpness")
 
     def keep(self, scores: Column) -> Mask:
@@ -31,12 +32,31 @@ class DeadBlur:
 
 
 @dataclass(frozen=True, slots=True)
+class Smeared:
+    """Drops frames out of focus or smeared along one direction, whatever their light and contrast."""
+
+    rule: ClassVar[str] = "blur.smeared"
+    reason: ClassVar[str] = "blur"
+    unit: ClassVar[str] = "edge ratio"
+    spares_rare: ClassVar[bool] = False
+    limit: float
+
+    def score(self, frames: MeasuredFrames) -> Column:
+        """Return the energy of second over first differences at a long side of 120 px, the less of across and down."""
+        return frames.column("edge_ratio")
+
+    def keep(self, scores: Column) -> Mask:
+        """Keep from the limit on."""
+        return np.asarray(scores >= self.limit)
+
+
+@dataclass(frozen=True, slots=True)
 class RelativeBlur:
-    """Drops frames far less sharp than others of their camera and time of day."""
+    """Drops frames far more blurred than others of their camera and time of day."""
 
     rule: ClassVar[str] = "blur.relative"
     reason: ClassVar[str] = "blur"
-    unit: ClassVar[str] = "robust z of log sharpness"
+    unit: ClassVar[str] = "robust z of log edge ratio"
     spares_rare: ClassVar[bool] = True
     max_robust_z: float
 
@@ -46,8 +66,8 @@ class RelativeBlur:
         return -self.max_robust_z
 
     def score(self, frames: MeasuredFrames) -> Column:
-        """Return the robust z of the logarithm of the sharpness; NaN in small populations."""
-        return robust_z(np.log1p(frames.column("sharpness")), frames.populations, _LOG_FLOOR)
+        """Return the robust z of the logarithm of the edge ratio; NaN in small populations."""
+        return robust_z(np.log(np.maximum(frames.column("edge_ratio"), _LEAST_RATIO)), frames.populations, _LOG_FLOOR)
 
     def keep(self, scores: Column) -> Mask:
         """Keep what lies no more than the limit below its population, and what has no population."""

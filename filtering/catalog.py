@@ -4,9 +4,16 @@ from collections.abc import Callable
 from typing import Protocol
 
 from driveflow.flow.sections import FilterSection
-from filtering.blur import DeadBlur, RelativeBlur
-from filtering.exposure import Black, NoContrast, OverExposed, UnderExposed, White
+from filtering.blur import DeadBlur, RelativeBlur, Smeared
+from filtering.dead_frame import Black, GreenCast, NoContrast, White
+from filtering.frozen_camera import FrozenCamera
+from filtering.low_contrast import LowContrast
 from filtering.measured import Column, Mask, MeasuredFrames
+from filtering.over_exposed import OverExposed
+from filtering.soiled_lens import SoiledLens
+from filtering.swapped_channels import SwappedChannels
+from filtering.truncated_tail import DeadTail, RelativeTail
+from filtering.under_exposed import UnderExposed
 
 
 class FrameFilter(Protocol):
@@ -47,10 +54,24 @@ FILTERS: dict[str, Callable[[FilterSection], FrameFilter | None]] = {
     "exposure.black": lambda on: Black(on.exposure.dead_dark_share) if on.exposure.enabled else None,
     "exposure.white": lambda on: White(on.exposure.dead_bright_share) if on.exposure.enabled else None,
     "exposure.no_contrast": lambda on: NoContrast(on.exposure.dead_contrast) if on.exposure.enabled else None,
+    "exposure.green_cast": lambda on: GreenCast(on.exposure.dead_green_cast) if on.exposure.enabled else None,
+    "truncated_tail.dead": lambda on: DeadTail(on.truncated_tail.dead_share) if on.truncated_tail.enabled else None,
+    "frozen_camera": lambda on: FrozenCamera(on.frozen_camera.min_frames) if on.frozen_camera.enabled else None,
     "blur.dead": lambda on: DeadBlur(on.blur.dead_sharpness) if on.blur.enabled else None,
+    "blur.smeared": lambda on: Smeared(on.blur.dead_edge_ratio) if on.blur.enabled else None,
     "exposure.dark_for_population": lambda on: UnderExposed(on.exposure.max_robust_z) if on.exposure.enabled else None,
     "exposure.bright_for_population": lambda on: OverExposed(on.exposure.max_robust_z) if on.exposure.enabled else None,
+    "truncated_tail.relative": lambda on: (
+        RelativeTail(on.truncated_tail.max_robust_z) if on.truncated_tail.enabled else None
+    ),
     "blur.relative": lambda on: RelativeBlur(on.blur.max_robust_z) if on.blur.enabled else None,
+    "low_contrast.relative": lambda on: LowContrast(on.low_contrast.max_robust_z) if on.low_contrast.enabled else None,
+    "swapped_channels": lambda on: (
+        SwappedChannels(on.swapped_channels.max_levels) if on.swapped_channels.enabled else None
+    ),
+    "soiled_lens": lambda on: (
+        SoiledLens(on.soiled_lens.max_share, on.soiled_lens.window_frames) if on.soiled_lens.enabled else None
+    ),
 }
 
 

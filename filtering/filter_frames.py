@@ -24,6 +24,7 @@ from filtering.places import sightings
 from filtering.populations import populations
 from filtering.rare_pixels import rare_by_pixels
 from filtering.rarity import labeled_mask, shielded_frames
+from filtering.series import series
 
 __all__ = ["STEP", "FilterOutcome", "FilterRequest", "filter_frames", "measured_frames"]
 
@@ -126,8 +127,8 @@ def _signals_of(request: FilterRequest, rows: Ints) -> pa.Table:
 
 
 def _measured(request: FilterRequest, rows: Ints) -> MeasuredFrames:
-    signals = _signals_of(request, rows)
-    return MeasuredFrames(signals, populations(request.tables.frames.take(pa.array(rows)), request.tables.sources))
+    frames, sources = request.tables.frames.take(pa.array(rows)), request.tables.sources
+    return MeasuredFrames(_signals_of(request, rows), populations(frames, sources), series(frames["frame_id"], sources))
 
 
 def _quarantine_unmeasured(request: FilterRequest, decisions: Decisions) -> None:

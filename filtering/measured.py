@@ -1,5 +1,6 @@
 """The signals of frames beside the population each frame is judged in."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -7,8 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from filtering.series import Series
+
 Column: TypeAlias = npt.NDArray[np.float64]
 Mask: TypeAlias = npt.NDArray[np.bool_]
+Cells: TypeAlias = npt.NDArray[np.float64]
 Groups: TypeAlias = npt.NDArray[np.int64]
 
 MIN_POPULATION = 50  # under it a median says little, and only dead limits count
@@ -17,18 +21,32 @@ _NORMAL_MAD = 1.4826  # the median absolute deviation of a normal distribution, 
 
 @dataclass(frozen=True, slots=True)
 class MeasuredFrames:
-    """Signals (columns of `tables.SIGNALS`, every row measured) and the number of each frame's population."""
+    """Signals (columns of `tables.SIGNALS`, every row measured), the number of each frame's population, its series."""
 
     signals: pa.Table
     populations: Groups
+    series: Series
 
     def __post_init__(self) -> None:
-        if len(self.populations) != self.signals.num_rows:
+        if not len(self.populations) == len(self.series.place) == self.signals.num_rows:
             raise ValueError(f"{self.signals.num_rows} rows of signals, {len(self.populations)} populations")
 
     def column(self, name: str) -> Column:
         """Return one signal as doubles, rounded back to the decimals it was measured with."""
         return np.asarray(self.signals[name].to_numpy().astype(np.float64).round(4))
+
+    def grid(self, name: str) -> Cells:
+        """Return a signal that is measured in cells, a row a frame."""
+        column = self.signals[name]
+        values = np.frombuffer(b"".join(column.to_pylist()), np.uint8)
+        return values.reshape(len(column), column.type.byte_width).astype(np.float64)
+
+
+def members(populations: Groups) -> Iterator[Groups]:
+    """Yield the rows of each population of 50 frames or more."""
+    order = np.argsort(populations, kind="stable")
+    parts = np.split(order, np.flatnonzero(np.diff(populations[order])) + 1)
+    yield from (part for part in parts if len(part) >= MIN_POPULATION)
 
 
 def robust_z(values: Column, populations: Groups, floor: float) -> Column:
@@ -41,11 +59,8 @@ def robust_z(values: Column, populations: Groups, floor: float) -> Column:
     np.float64(5.0)
     """
     scores = np.full(len(values), np.nan)
-    order = np.argsort(populations, kind="stable")
-    starts = np.flatnonzero(np.append(True, np.diff(populations[order]) != 0)) if len(order) else np.array([], int)
-    for rows in np.split(order, starts[1:]) if len(order) else []:
-        if len(rows) >= MIN_POPULATION:
-            offsets = values[rows] - np.median(values[rows])
-            deviation = max(_NORMAL_MAD * float(np.median(np.abs(offsets))), floor)
-            scores[rows] = np.round(offsets / deviation, 2)
+    for rows in members(populations):
+        offsets = values[rows] - np.median(values[rows])
+        deviation = max(_NORMAL_MAD * float(np.median(np.abs(offsets))), floor)
+        scores[rows] = np.round(offsets / deviation, 2)
     return scores

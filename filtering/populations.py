@@ -3,7 +3,7 @@
 import polars as pl
 import pyarrow as pa
 
-from driveflow.predicates import attribute
+from filtering.light import times_of_day
 from filtering.measured import Groups
 from filtering.places import first_place_columns
 
@@ -14,7 +14,7 @@ def populations(frames: pa.Table, sources: pa.Table) -> Groups:
     A drive of unknown light is compared with itself only, so a night drive without tags is no outlier among days.
     """
     places = first_place_columns(frames["frame_id"], sources)
-    time = pl.Series("time", attribute(frames, "time_of_day"), dtype=pl.String)
+    time = times_of_day(frames, sources)
     known = time != ""
     among = pl.select(pl.when(known).then(time).otherwise(places["drive"])).to_series()
     keys = pl.DataFrame({"camera": places["camera"], "known": known, "among": among})

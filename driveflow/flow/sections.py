@@ -5,6 +5,15 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from driveflow.flow.defect_sections import (
+    BlurSection,
+    ExposureSection,
+    FrozenCameraSection,
+    LowContrastSection,
+    SoiledLensSection,
+    SwappedChannelsSection,
+    TruncatedTailSection,
+)
 from driveflow.flow.fields import STRICT as _STRICT
 from driveflow.flow.fields import Count, Name, Positive, Share
 from driveflow.flow.merge_section import MergeSection
@@ -97,28 +106,6 @@ class NearDuplicateSection:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BlurSection:
-    """Sharpness = variance of the Laplacian at 512 px; relative limits only in populations of 50 frames or more."""
-
-    __pydantic_config__ = _STRICT
-    enabled: bool = True
-    dead_sharpness: Annotated[float, Field(ge=0)] = 4.0
-    max_robust_z: Annotated[float, Field(gt=0)] = 4.0  # below the population of the same camera and time of day
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExposureSection:
-    """Dead limits are absolute (grey levels 0..255); the rest is relative to camera and time of day."""
-
-    __pydantic_config__ = _STRICT
-    enabled: bool = True
-    dead_contrast: Annotated[float, Field(ge=0)] = 2.0  # a black, white or single-colour frame
-    dead_dark_share: Share = 0.995
-    dead_bright_share: Share = 0.98
-    max_robust_z: Annotated[float, Field(gt=0)] = 6.0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class FilterSection:
     """What makes a training frame not worth its label."""
 
@@ -126,6 +113,11 @@ class FilterSection:
     near_duplicates: NearDuplicateSection = field(default_factory=NearDuplicateSection)
     blur: BlurSection = field(default_factory=BlurSection)
     exposure: ExposureSection = field(default_factory=ExposureSection)
+    low_contrast: LowContrastSection = field(default_factory=LowContrastSection)
+    truncated_tail: TruncatedTailSection = field(default_factory=TruncatedTailSection)
+    frozen_camera: FrozenCameraSection = field(default_factory=FrozenCameraSection)
+    swapped_channels: SwappedChannelsSection = field(default_factory=SwappedChannelsSection)
+    soiled_lens: SoiledLensSection = field(default_factory=SoiledLensSection)
     shield: ShieldSection = field(default_factory=ShieldSection)
 
 

@@ -83,7 +83,7 @@ def measure_pixels(rgb: Pixels) -> Signals:
     )
 
 
-def steepness(grids: npt.NDArray[np.uint8]) -> npt.NDArray[np.float64]:
+def steepness(grids: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return grey levels a pixel, from the bytes of `steepness_grid`."""
     return np.asarray(np.square(grids / STEEPNESS_STEPS))
 

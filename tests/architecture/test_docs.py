@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from cli.main import COMMANDS, load_command
-from driveflow.flow import merge_section, miner_section, profile, sections
+from driveflow.flow import defect_sections, merge_section, miner_section, profile, sections
 from driveflow.flow.build import build
 from driveflow.flow.document import parse_document
 from driveflow.flow.load import load_flow, load_flow_text
@@ -35,8 +35,13 @@ RECORDS = {
     "holdout": sections.HoldoutSection,
     "splits": sections.SplitSection,
     "near_duplicates": sections.NearDuplicateSection,
-    "blur": sections.BlurSection,
-    "exposure": sections.ExposureSection,
+    "blur": defect_sections.BlurSection,
+    "exposure": defect_sections.ExposureSection,
+    "low_contrast": defect_sections.LowContrastSection,
+    "truncated_tail": defect_sections.TruncatedTailSection,
+    "frozen_camera": defect_sections.FrozenCameraSection,
+    "swapped_channels": defect_sections.SwappedChannelsSection,
+    "soiled_lens": defect_sections.SoiledLensSection,
     "shield": miner_section.ShieldSection,
     "corner_cases": sections.CornerCaseSection,
     "where": sections.WhereSection,

@@ -5,6 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from zlib import crc32
 
 import pyarrow as pa
 
@@ -30,7 +31,7 @@ class Made:
     split: str = "train"
     labeled: bool = False
     attributes: dict[str, str] = field(default_factory=dict)
-    signals: dict[str, float] = field(default_factory=dict)
+    signals: dict[str, float | bytes] = field(default_factory=dict)
     error: str | None = None
     also: tuple[tuple[str, str], ...] = ()  # further drives and cameras
     also_s: float | None = None  # when it was taken there; None: when it was taken at all
@@ -46,7 +47,21 @@ class Made:
         return () if turn is None else (math.cos(turn), math.sin(turn))
 
 
-NORMAL = {"brightness": 100.0, "contrast": 40.0, "dark_share": 0.0, "bright_share": 0.0, "sharpness": 300.0}
+NORMAL = {
+    "phash256": bytes(32),
+    "brightness": 100.0,
+    "contrast": 40.0,
+    "dark_share": 0.0,
+    "bright_share": 0.0,
+    "sharpness": 300.0,
+    "edge_ratio": 1.5,
+    "saturation": 30.0,
+    "red_blue": 0.0,
+    "green_cast": 0.0,
+    "tail_share": 0.0,
+    "steepness_grid": bytes([60] * 32),
+    "red_blue_grid": bytes([118] * 8 + [128] * 16 + [134] * 8),
+}
 
 
 def snapshot(frames: Iterable[Made]) -> SnapshotTables:
@@ -77,7 +92,13 @@ def measured(frames: Iterable[Made]) -> pa.Table:
     rows = [
         {"frame_id": made.name, "error": made.error}
         if made.error
-        else {"frame_id": made.name, "phash64": made.code, **NORMAL, **made.signals}
+        else {
+            "frame_id": made.name,
+            "phash64": made.code,
+            "thumbnail_print": crc32(made.name.encode()),
+            **NORMAL,
+            **made.signals,
+        }
         for made in frames
     ]
     return pa.Table.from_pylist(rows, tables.SIGNALS)

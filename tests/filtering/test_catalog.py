@@ -1,31 +1,53 @@
 """What every filter of the catalog keeps to."""
 
+from dataclasses import fields, replace
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
-from driveflow.flow.sections import BlurSection, ExposureSection, FilterSection
+from driveflow.flow.defect_sections import LowContrastSection, SoiledLensSection
+from driveflow.flow.sections import FilterSection
 from filtering.catalog import FILTERS, frame_filters
 from filtering.measured import MIN_POPULATION, MeasuredFrames, robust_z
-from tests.filtering.made import Made, measured
+from filtering.series import series
+from tests.filtering.made import Made, measured, snapshot
 
 EVERY = sorted(FILTERS)
+ALL = FilterSection(
+    low_contrast=LowContrastSection(enabled=True), soiled_lens=SoiledLensSection(enabled=True, window_frames=3)
+)
 DEFECTS = [
     {},
     {"contrast": 0.0},
     {"dark_share": 1.0, "brightness": 0.0, "contrast": 0.0},
     {"bright_share": 1.0, "brightness": 255.0},
-    {"sharpness": 0.0},
+    {"sharpness": 0.0, "edge_ratio": 0.3},
+    {"tail_share": 0.5},
+    {"green_cast": 135.0},
+    {"red_blue_grid": bytes([138] * 8 + [128] * 16 + [122] * 8)},
 ]
+SOILED = {"steepness_grid": bytes([60] * 24 + [12] * 8)}
+FROZEN = {"thumbnail_print": 7}
+
+
+def signals(number: int) -> dict[str, float | bytes]:
+    if number % 50 < len(DEFECTS):
+        return DEFECTS[number % 50]
+    return {20: SOILED, 21: SOILED, 22: SOILED, 30: FROZEN, 31: FROZEN, 32: FROZEN}.get(number % 400, {})
 
 
 def frames(count: int) -> MeasuredFrames:
-    made = [Made(f"f{number:03d}", signals=DEFECTS[number % 40] if number % 40 < 5 else {}) for number in range(count)]
-    return MeasuredFrames(measured(made), np.arange(count) % 2)
+    made = [Made(f"f{number:03d}", taken_s=number, signals=signals(number)) for number in range(count)]
+    populations = np.zeros(count, np.int64)
+    return MeasuredFrames(
+        measured(made), populations, series(pa.array([item.name for item in made]), snapshot(made).sources)
+    )
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_filter_answers_to_the_name_it_is_listed_under(name):
-    built = FILTERS[name](FilterSection())
+    built = FILTERS[name](ALL)
 
     assert built is not None
     assert built.rule == name
@@ -36,7 +58,7 @@ def test_a_filter_answers_to_the_name_it_is_listed_under(name):
 @pytest.mark.parametrize("name", EVERY)
 @pytest.mark.parametrize("count", [0, 1, 2, 200])
 def test_a_filter_scores_every_frame_and_decides_each(name, count):
-    built = FILTERS[name](FilterSection())
+    built = FILTERS[name](ALL)
 
     scores = built.score(frames(count))
 
@@ -47,7 +69,7 @@ def test_a_filter_scores_every_frame_and_decides_each(name, count):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_filter_drops_something_of_its_defect_and_little_else(name):
-    built = FILTERS[name](FilterSection())
+    built = FILTERS[name](ALL)
 
     stays = built.keep(built.score(frames(400)))
 
@@ -56,16 +78,18 @@ def test_a_filter_drops_something_of_its_defect_and_little_else(name):
 
 @pytest.mark.parametrize("name", EVERY)
 def test_a_filter_does_not_depend_on_the_order_of_frames(name):
-    built = FILTERS[name](FilterSection())
+    built = FILTERS[name](ALL)
     straight = frames(200)
     order = np.random.default_rng(0).permutation(200)
-    mixed = MeasuredFrames(straight.signals.take(order), straight.populations[order])
+    mixed = MeasuredFrames(straight.signals.take(order), straight.populations[order], straight.series.take(order))
 
     assert np.array_equal(built.score(mixed), built.score(straight)[order], equal_nan=True)
 
 
 def test_a_section_that_is_off_makes_no_filter():
-    off = FilterSection(blur=BlurSection(enabled=False), exposure=ExposureSection(enabled=False))
+    on = FilterSection()
+    sections = [item.name for item in fields(on) if item.name not in {"near_duplicates", "shield"}]
+    off = replace(on, **{name: replace(getattr(on, name), enabled=False) for name in sections})
 
     assert frame_filters(off) == ()
 

@@ -104,7 +104,7 @@ def test_dead_limits_hold_in_a_population_of_one(signals, verdict):
 
 @pytest.mark.parametrize(("count", "verdict"), [(48, "kept"), (49, "blur")])
 def test_relative_limits_hold_from_a_population_of_50_on(count, verdict):
-    frames = [*crowd(count), Made("soft", 1, signals={"sharpness": 20.0})]
+    frames = [*crowd(count), Made("soft", 1, signals={"edge_ratio": 0.7})]
 
     assert verdicts(filtered(frames))["soft"] == verdict
 
@@ -143,7 +143,7 @@ def test_tagged_night_frames_are_a_population_of_their_own():
 
 
 def test_cameras_are_populations_of_their_own():
-    soft = [Made(f"rear-{number}", number, camera="rear", signals={"sharpness": 20.0}) for number in range(60)]
+    soft = [Made(f"rear-{number}", number, camera="rear", signals={"edge_ratio": 0.7}) for number in range(60)]
 
     assert filtered([*crowd(200), *soft], ALONE).counts["dropped"] == 0
 
@@ -163,7 +163,7 @@ def test_a_shielded_frame_survives_relative_limits_but_no_dead_one():
     fog = CornerCaseSection(name="fog", where=WhereSection(attributes={"weather": ("fog",)}))
     frames = [
         *crowd(),
-        Made("soft", 1, attributes=tagged, signals={"sharpness": 20.0}),
+        Made("soft", 1, attributes=tagged, signals={"edge_ratio": 0.7}),
         Made("dead", 2, attributes=tagged, signals={"sharpness": 1.0}),
     ]
 
