@@ -32,7 +32,7 @@ def test_across_drives_a_miss_is_told_with_the_limit_across_drives():
 
 
 def test_a_miss_by_embedding_is_told_with_the_limit_in_cosine_distance():
-    frames = [Made("a", 0, taken_s=0), Made("b", 0xFFFF00, taken_s=1), Made("c", 0xFFFF000000, taken_s=2)]
+    frames = [Made("a", 0, taken_s=0), Made("b", 0xFF, taken_s=1), Made("c", 0xFFFF, taken_s=2)]
     angles = np.arccos(1 - np.array([0.0, 0.06, 0.5]))
     vectors = FrameVectors(pa.array(["a", "b", "c"]), np.stack([np.cos(angles), np.sin(angles)], 1).astype(np.float32))
     section = NearDuplicateSection(embedding="builtin://efficientnet-lite0")
