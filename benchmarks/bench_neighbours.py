@@ -1,35 +1,52 @@
-"""Near-duplicate search: the exact leader rule beside a blocked brute force over the same hashes."""
+"""Near-duplicate search: the exact leader rule beside faiss, or a blocked brute force, over the same hashes.
 
+DRIVEFLOW_BENCH_FAISS names a Python that has faiss; DRIVEFLOW_BENCH_HASHES says how many hashes, in place of 10,000,
+100,000 and 1,000,000: 10,000,000 need a few minutes and 6 GB.
+"""
+
+import json
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 
 import numpy as np
 
-from benchmarks.contender import measure, print_table, run_as_contender
+from benchmarks.contender import Figure, measure, print_table, run_as_contender
 
-HASHES = 100_000
+COUNTS = [int(count) for count in os.environ.get("DRIVEFLOW_BENCH_HASHES", "10000,100000,1000000").split(",")]
+COUNT = int(os.environ.get("DRIVEFLOW_BENCH_COUNT", "10000"))  # of one contender
 MAX_BITS = 4
-PEER = "brute force, blocked"
+RUN = 50  # frames that show one place
+OURS, BRUTE, FAISS = "driveflow, indexed leader rule", "brute force, blocked", "faiss IndexBinaryMultiHash, 4 x 16"
+MOST_BY_BRUTE_FORCE = 100_000
 
 
 def hashes() -> np.ndarray:
     """Return hashes with long near-duplicate runs, as slow drives have: each run is a random walk of single bits."""
     random = np.random.default_rng(7)
-    codes = np.empty(HASHES, np.uint64)
-    for number in range(HASHES):
-        if number % 50 == 0:
-            code = int(random.integers(0, 2**63))
-        elif random.random() < 0.4:
-            code ^= 1 << int(random.integers(0, 64))
-        codes[number] = code
-    return codes
+    flips = np.uint64(1) << random.integers(0, 64, COUNT).astype(np.uint64)
+    flips[random.random(COUNT) >= 0.4] = 0
+    starts = random.integers(0, 2**63, len(flips[::RUN]), dtype=np.uint64)
+    flips[::RUN] = 0
+    walk = np.bitwise_xor.accumulate(flips)
+    return np.asarray(walk ^ np.repeat(starts ^ walk[::RUN], RUN)[:COUNT])
 
 
 def ours() -> Callable[[], float]:
-    """Return the search of driveflow."""
-    from driveflow.neighbours.hamming import leaders
+    """Return the search of driveflow; what is compiled is compiled before."""
+    from driveflow.neighbours.leader_scan import NO_TIME, GroupRules, Memberships, follow
+
+    def work(codes: np.ndarray) -> float:
+        count, no = len(codes), np.array([False])
+        times, nowhere = np.full(count, NO_TIME), np.full(count, np.nan)
+        alone = Memberships(np.arange(count + 1), np.zeros(count, np.int64), times, nowhere, nowhere, nowhere)
+        found = follow(codes, alone, GroupRules(np.array([MAX_BITS]), no, no), np.zeros(count, np.bool_))
+        return float((found.leader == np.arange(count)).sum())
 
     codes = hashes()
-    return lambda: float(np.count_nonzero(np.asarray(leaders(codes, MAX_BITS).leader) == np.arange(HASHES)))
+    work(codes[:100])
+    return lambda: work(codes)
 
 
 def brute_force() -> Callable[[], float]:
@@ -37,7 +54,7 @@ def brute_force() -> Callable[[], float]:
     codes = hashes()
 
     def work() -> float:
-        kept = np.empty(HASHES, np.uint64)
+        kept = np.empty(len(codes), np.uint64)
         count = 0
         for code in codes:
             if count == 0 or int(np.bitwise_count(kept[:count] ^ code).min()) > MAX_BITS:
@@ -48,14 +65,51 @@ def brute_force() -> Callable[[], float]:
     return work
 
 
-CONTENDERS = {"driveflow, indexed leader rule": ours, PEER: brute_force}
+def with_faiss() -> Callable[[], float]:
+    """Return a search by faiss: every hash within the radius of each, and the leader rule over the pairs."""
+    import faiss
+
+    faiss.omp_set_num_threads(1)
+    codes = hashes()
+    rows = codes.view(np.uint8).reshape(-1, 8)
+
+    def work() -> float:
+        index = faiss.IndexBinaryMultiHash(64, 4, 16)  # four tables of 16 bits
+        index.nflip = 1  # so that every pair within 4 bits is found
+        index.add(rows)
+        leads = np.ones(len(codes), bool)
+        for start in range(0, len(codes), 10_000):
+            limits, _, near = index.range_search(rows[start : start + 10_000], MAX_BITS + 1)
+            for place in range(len(limits) - 1):
+                item = start + place
+                others = near[limits[place] : limits[place + 1]]
+                leads[item] = not leads[others[others < item]].any()
+        return float(leads.sum())
+
+    return work
+
+
+CONTENDERS = {OURS: ours, BRUTE: brute_force, FAISS: with_faiss}
 
 
 def main() -> None:
-    """Print the table; the answer is how many hashes are kept, and must be the same."""
-    figures = [measure("benchmarks.bench_neighbours", name) for name in CONTENDERS]
-    print_table(f"Leader rule over {HASHES:,} 64-bit hashes, {MAX_BITS} bits", figures, PEER)
+    """Print a table for each count; the answer is how many hashes are kept, and must be the same."""
+    for count in COUNTS:
+        os.environ["DRIVEFLOW_BENCH_COUNT"] = str(count)
+        figures = [measure("benchmarks.bench_neighbours", OURS)]
+        if count <= MOST_BY_BRUTE_FORCE:
+            figures.append(measure("benchmarks.bench_neighbours", BRUTE))
+        if "DRIVEFLOW_BENCH_FAISS" in os.environ:
+            figures.append(_measured_by(os.environ["DRIVEFLOW_BENCH_FAISS"]))
+        print_table(f"Leader rule over {count:,} 64-bit hashes, {MAX_BITS} bits", figures, figures[-1].name)
+
+
+def _measured_by(python: str) -> Figure:
+    done = subprocess.run(
+        [python, "-m", "benchmarks.bench_neighbours", FAISS], capture_output=True, text=True, check=True
+    )
+    return Figure(FAISS, **json.loads(done.stdout.splitlines()[-1]))
 
 
 if __name__ == "__main__":
-    run_as_contender(CONTENDERS)
+    sys.exit(run_as_contender(CONTENDERS))
