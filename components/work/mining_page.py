@@ -34,12 +34,13 @@ def mining_page(selection: "Selection", labeling: LabelingSection) -> str:
 
 
 def outlook_metrics(selection: "Selection") -> Mapping[str, float]:
-    """Return the coverage radius before the selection, with it, and with the next frames, where it is known."""
+    """Return the coverage radius before the selection, with it and with the next frames, and what these reach first."""
     ahead = selection.outlook
     if ahead is None:
         return {}
     stages = {"before": ahead.before, "after": ahead.after, "beyond": ahead.beyond}
-    return {f"coverage_radius_{name}": part.radius for name, part in stages.items() if part.radius is not None}
+    radii = {f"coverage_radius_{name}": part.radius for name, part in stages.items() if part.radius is not None}
+    return {**radii, "groups_reached_first": len(ahead.new_groups), "groups_reached_next": len(ahead.next_groups)}
 
 
 def _precision(find: "Find") -> str:

@@ -40,6 +40,7 @@ def test_the_summary_states_each_score_and_what_the_selection_adds(tmp_path):
     assert "| rare | distance to the nearest frame of the reference |" in summary
     assert "## Coverage" in summary
     assert result.metrics["coverage_radius_before"] >= result.metrics["coverage_radius_after"]
+    assert (result.metrics["groups_reached_first"], result.metrics["groups_reached_next"]) == (2, 1)
 
 
 def test_a_plan_without_anything_new_asks_for_no_vectors(tmp_path):
