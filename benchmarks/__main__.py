@@ -3,6 +3,7 @@
 from benchmarks import (
     bench_evaluation,
     bench_import,
+    bench_incremental,
     bench_merge,
     bench_neighbours,
     bench_signals,
@@ -19,6 +20,7 @@ def main() -> None:
         bench_merge,
         bench_storage,
         bench_neighbours,
+        bench_incremental,
         bench_vectors,
         bench_evaluation,
     ):

@@ -10,7 +10,7 @@ from driveflow.signal_store import SignalStore
 from filtering.filter_frames import FilterOutcome, FilterRequest, filter_frames
 from filtering.fingerprint import fingerprint_frames
 from filtering.verify import Evidence, VerifyReport, verify_decisions
-from tests.filtering.made import Made, measured, sequences, snapshot
+from tests.filtering.made import Held, Made, measured, sequences, snapshot
 from tests.shared_data import shared_data
 
 
@@ -67,3 +67,20 @@ def test_pictures_that_only_look_alike_are_no_duplicates_at_the_default_limits()
     outcome = filter_frames(FilterRequest(snapshot(frames), measured(frames), FilterSection()))
 
     assert outcome.counts["dropped"] == 0
+
+
+def test_every_pair_of_copies_is_found_whatever_cameras_took_them():
+    folder = shared_data("dedup_derived")
+    rows = csv.DictReader((folder / "pairs.csv").read_text().splitlines())
+    pairs = [(row["base"], row["variant"]) for row in rows if row["relation"] == "same_pixels"]
+    names = sorted({name for pair in pairs for name in pair})
+    data = {name: (folder / "images" / name).read_bytes() for name in names}
+    frames = [Made(name, measure(data[name]).phash64, drive=name, camera=name) for name in names]
+
+    outcome = filter_frames(FilterRequest(snapshot(frames), measured(frames), FilterSection(), pixels=Held(data)))
+
+    rows = outcome.decisions.to_pylist()
+    leader = {row["frame_id"]: row["twin"] or row["frame_id"] for row in rows}
+    assert len(pairs) == 20
+    assert all(leader[base] == leader[variant] for base, variant in pairs)
+    assert {row["reason"] for row in rows} == {"kept", "exact_duplicate"}

@@ -7,6 +7,7 @@ import pytest
 
 from driveflow import tables
 from driveflow.embeddings.vector_store import FrameVectors
+from driveflow.flow.miner_section import ShieldSection
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
 from filtering.filter_frames import FilterRequest, filter_frames
 from filtering.near_duplicates import SAME_DRIVE, Twins
@@ -14,7 +15,8 @@ from filtering.verify import Evidence, VerifyReport, verify_decisions
 from tests.filtering.made import FAR, Made, measured, snapshot
 
 FRAMES = [Made(f"f{step}", (1 << (4 * step)) - 1, taken_s=step) for step in range(4)]
-SECTION = FilterSection()
+UNSHIELDED = ShieldSection(enabled=False)
+SECTION = FilterSection(shield=UNSHIELDED)
 
 
 def report_of(frames: list[Made], change=lambda row: row, filters: FilterSection = SECTION) -> VerifyReport:
@@ -80,7 +82,7 @@ def test_a_twin_of_another_camera_is_no_twin():
 
 
 def test_the_temporal_floor_is_checked_again():
-    floor = FilterSection(near_duplicates=NearDuplicateSection(min_gap_s=0.5))
+    floor = FilterSection(near_duplicates=NearDuplicateSection(min_gap_s=0.5), shield=UNSHIELDED)
     frames = [Made("a", 0, taken_s=1.0), Made("b", 0xFFFF, taken_s=1.2)]
 
     assert report_of(frames, filters=floor).sound
@@ -127,7 +129,7 @@ def test_ac_a5_a_search_that_finds_no_distance_fails_the_stage():
 
 
 def test_metres_are_checked_again():
-    floor = FilterSection(near_duplicates=NearDuplicateSection(min_gap_m=2.0))
+    floor = FilterSection(near_duplicates=NearDuplicateSection(min_gap_m=2.0), shield=UNSHIELDED)
     frames = [Made("a", 0, taken_s=1.0, lat=48.0), Made("b", 0xFFFF, taken_s=3.0, lat=48.00001)]
 
     assert report_of(frames, filters=floor).sound
