@@ -112,10 +112,17 @@ def test_nothing_to_measure_is_an_empty_table(store):
     assert fingerprint_frames([], Counting(), store).signals.num_rows == 0
 
 
-def test_progress_tells_every_frame(store):
+def test_progress_tells_every_frame_and_how_fast(store):
     pixels = Counting(*(encode(scene(seed)) for seed in range(3)))
     told: list[tuple[int, int]] = []
+    words: list[str] = []
 
-    fingerprint_frames(list(pixels.data), pixels, store, lambda done, total, _what: told.append((done, total)))
+    def hear(done: int, total: int, what: str) -> None:
+        told.append((done, total))
+        words.append(what)
+
+    fingerprint_frames(list(pixels.data), pixels, store, hear)
 
     assert told == [(0, 3), (1, 3), (2, 3), (3, 3)]
+    assert words[0] == "frames measured"
+    assert words[-1].endswith(" a second")
