@@ -1,18 +1,21 @@
 """What every filter of the catalog keeps to."""
 
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from driveflow.flow.defect_sections import LowContrastSection, SoiledLensSection
-from driveflow.flow.sections import FilterSection
+from driveflow.flow.sections import FilterSection, NearDuplicateSection
 from filtering.catalog import FILTERS, frame_filters
+from filtering.filter_frames import FilterRequest, filter_frames
 from filtering.measured import MIN_POPULATION, MeasuredFrames, robust_z
 from filtering.series import series
 from tests.filtering.made import Made, measured, snapshot
 
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "filtering.md"
 EVERY = sorted(FILTERS)
 ALL = FilterSection(
     low_contrast=LowContrastSection(enabled=True), soiled_lens=SoiledLensSection(enabled=True, window_frames=3)
@@ -116,3 +119,18 @@ def test_a_population_needs_50_frames(count, judged):
     scores = robust_z(np.arange(float(count)), np.zeros(count, np.int64), floor=1.0)
 
     assert np.isnan(scores).any() != judged
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_every_score_has_its_formula_unit_and_reference_set_in_the_docs_and_its_unit_in_each_decision(name):
+    built = FILTERS[name](ALL)
+    rows = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith(f"| `{built.reason}`")]
+    made = [Made(f"f{number:03d}", taken_s=number, signals=signals(number)) for number in range(400)]
+    only = replace(ALL, near_duplicates=NearDuplicateSection(enabled=False))
+
+    decisions = filter_frames(FilterRequest(snapshot(made), measured(made), only)).decisions.to_pylist()
+
+    assert rows
+    assert all(len([cell for cell in row.split(" | ") if cell.strip(" |")]) == 4 for row in rows)
+    assert all(row["detail"].startswith(f"{built.unit} ") for row in decisions if row["rule"] == name)
+    assert built.score.__doc__
