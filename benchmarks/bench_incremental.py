@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from benchmarks.contender import BYTES_PER_KB
 from driveflow.flow.sections import NearDuplicateSection
-from filtering.kept_index import KeptFrames, KeptIndex, NewFrames, thin_batch
-from filtering.near_duplicates import Candidates
+from filtering.kept_index import KeptFrames, KeptIndex, Known, NewFrames, thin_batch
+from filtering.places import place_rows
 
 OLD = int(os.environ.get("DRIVEFLOW_BENCH_OLD", "1000000"))
 NEW = 1_000
@@ -50,13 +50,9 @@ def vectors(count: int, seed: int) -> np.ndarray:
     return found
 
 
-def more(before: KeptFrames, new: NewFrames) -> Candidates | None:
-    """Return the vectors of old and new frames; None where frames go by hash alone."""
-    if not DIMENSIONS:
-        return None
-    rows = np.concatenate([vectors(len(before.frame_ids), 2), vectors(len(new.frame_ids), 3)])
-    nothing = np.zeros(0, np.int64)
-    return Candidates(new.frame_ids, new.phash64, None, nothing, nothing > 0, vectors=rows)  # type: ignore[arg-type]
+def known(old: int, new: int) -> Known:
+    """Return the vectors of old and new frames; nothing where frames go by hash alone."""
+    return Known(vectors=np.concatenate([vectors(old, 2), vectors(new, 3)]) if DIMENSIONS else None)
 
 
 def main() -> None:
@@ -65,12 +61,12 @@ def main() -> None:
         index = KeptIndex(Path(folder).as_uri(), "bench")
         index.keep("old", _everything("old", OLD))
         new = batch("new", NEW, 1)
-        known = more(_everything("old", OLD), new)
+        more = known(OLD, NEW)
         thin_batch(new, KeptFrames.none(), SECTION)  # compiles what is compiled
         began = time.perf_counter()
         before = index.load(["old"])
         loaded = time.perf_counter()
-        outcome = thin_batch(new, before, SECTION, known)
+        outcome = thin_batch(new, before, SECTION, more)
         done = time.perf_counter()
     peak_mb = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * BYTES_PER_KB / 1e6
     by_what = f"hash and {DIMENSIONS}-d vector" if DIMENSIONS else "hash"
@@ -84,8 +80,6 @@ def main() -> None:
 def _everything(name: str, count: int) -> KeptFrames:
     """Return all frames of a batch as kept, so that the index is as large as it is said to be."""
     new = batch(name, count, 0)
-    from filtering.places import place_rows
-
     places = place_rows(new.frame_ids, new.sources)
     return KeptFrames(new.frame_ids, new.phash64, places.select(KeptFrames.none().places.columns))
 

@@ -7,7 +7,6 @@ DRIVEFLOW_BENCH_FAISS names a Python that has faiss; DRIVEFLOW_BENCH_HASHES says
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 
 import numpy as np
@@ -112,4 +111,4 @@ def _measured_by(python: str) -> Figure:
 
 
 if __name__ == "__main__":
-    sys.exit(run_as_contender(CONTENDERS))
+    run_as_contender(CONTENDERS)

@@ -1,7 +1,7 @@
 """What earlier batches kept, so that a new batch is judged against all of it without touching an old pixel."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,8 @@ import pyarrow.parquet as pq
 from driveflow.canonical import digest_bytes
 from driveflow.errors import IntegrityError, NotFoundError
 from driveflow.flow.sections import NearDuplicateSection
+from driveflow.neighbours.cosine import Vectors
+from driveflow.neighbours.leader_scan import NamedPairs
 from driveflow.storage.objects import join, read_bytes, write_bytes
 from driveflow.tables import SOURCES
 from filtering.near_duplicates import Candidates, Codes, Mask, Twins, asking_order, thin
@@ -66,13 +68,21 @@ class BatchOutcome:
     kept: KeptFrames
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of old and new frames beside hashes, numbered old ones first; see `Candidates`."""
+
+    pixels: Ints | None = None
+    distinct: NamedPairs | None = None
+    vectors: Vectors | None = None
+
+
 def thin_batch(
-    new: NewFrames, before: KeptFrames, section: NearDuplicateSection, more: Candidates | None = None
+    new: NewFrames, before: KeptFrames, section: NearDuplicateSection, known: Known = Known()
 ) -> BatchOutcome:
     """Thin a new batch against itself and all that was kept `before`, of which nothing is dropped any more.
 
-    The answer is that of one run over all batches in the order in which they arrived. `more` may hold pixels, pairs of
-    distinct frames and vectors of old and new frames, numbered as the outcome is.
+    The answer is that of one run over all batches in the order in which they arrived.
     """
     old = len(before.frame_ids)
     here = place_rows(new.frame_ids, new.sources)
@@ -86,9 +96,10 @@ def thin_batch(
         seen=numbered(places, len(frame_ids), order),
         rank=np.concatenate([np.full(old, _BEFORE), new.rank]),
         shielded=np.concatenate([np.ones(old, np.bool_), new.shielded]),
+        pixels=known.pixels,
+        distinct=known.distinct,
+        vectors=known.vectors,
     )
-    if more is not None:
-        candidates = replace(candidates, pixels=more.pixels, distinct=more.distinct, vectors=more.vectors)
     twins = thin(candidates, section)
     return BatchOutcome(frame_ids, twins, _kept(new, here, asking_order(candidates)[old:] - old, twins.frame - old))
 

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from driveflow.errors import NotFoundError
 from driveflow.flow.sections import NearDuplicateSection
-from filtering.kept_index import KeptFrames, KeptIndex, NewFrames, thin_batch
+from filtering.kept_index import KeptFrames, KeptIndex, Known, NewFrames, thin_batch
 from filtering.near_duplicates import RULES, Candidates, Twins, thin
 from filtering.places import sightings
-from tests.filtering.made import Made, snapshot
+from tests.filtering.made import FAR, Made, snapshot
 from tests.filtering.test_near_duplicates import SECTIONS, drives
 
 SECTION = NearDuplicateSection()
@@ -57,6 +57,22 @@ def test_batch_by_batch_the_answer_is_that_of_one_run_in_order_of_arrival(tmp_pa
         whole.shielded,
     )
     assert found == told(thin(at_once, section), whole.frame_ids)
+
+
+def test_new_frames_are_compared_with_kept_ones_by_vector_too():
+    first = [Made("a", FAR[0], degrees=0), Made("b", FAR[1], degrees=60)]
+    second = [Made("c", FAR[2], degrees=62), Made("d", FAR[3], degrees=120), Made("e", FAR[4], degrees=122)]
+    before = thin_batch(new(first), KeptFrames.none(), SECTION).kept
+    vectors = np.array([made.vector for made in (*first, *second)], np.float32)
+
+    outcome = thin_batch(new(second), before, SECTION, Known(vectors=vectors))
+
+    found = told(outcome.twins, outcome.frame_ids)
+    assert {name: (twin, rule) for name, (twin, rule, _) in found.items()} == {
+        "c": ("b", "embedding.same_drive"),
+        "e": ("d", "embedding.same_drive"),
+    }
+    assert outcome.kept.frame_ids.to_pylist() == ["d"]
 
 
 def test_a_batch_judged_again_changes_nothing(tmp_path):
