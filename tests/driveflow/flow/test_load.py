@@ -59,8 +59,8 @@ def test_a_typo_is_one_line_with_its_place_and_the_nearest_key():
         ("clases: 3", 'clases: unknown key "clases", did you mean "classes"?'),
         (
             "merge: {zzz: 3}",
-            'merge.zzz: unknown key "zzz"; known are rule, trust, same_box_min_iou, consensus_min_iou, quorum, per_class, '
-            "where, batch_where, boxes_where",
+            'merge.zzz: unknown key "zzz"; known are rule, trust, same_box_min_iou, consensus_min_iou, quorum, '
+            "per_class, where, batch_where, boxes_where",
         ),
         ("training: {epochs: soon}", "training.epochs: must be a whole number, got 'soon'"),
         ("training: {epochs: 1_000}", "training.epochs: must be a whole number, got '1_000'; 1000 would do"),
