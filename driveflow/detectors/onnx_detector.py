@@ -12,7 +12,7 @@ from driveflow.detectors.detector import Detections
 from driveflow.detectors.fitting import model_input
 from driveflow.detectors.heads import Tensor, decode
 from driveflow.detectors.model_folder import ONNX_FILE, ModelFolder
-from driveflow.detectors.onnx_bytes import refuse_external_files
+from driveflow.detectors.onnx_session import open_session, run_session
 from driveflow.errors import IntegrityError
 from driveflow.images.decode import Pixels
 
@@ -55,10 +55,7 @@ class OnnxDetector:
 
     def _run(self, tensor: Any) -> dict[str, Tensor]:  # noqa: ANN401 an array of either type
         names = [name for name in (getattr(self._head, part, "") for part in ("scores", "sides", "boxes")) if name]
-        try:
-            values = self._session.run(names, {self._input.name: tensor})
-        except Exception as error:  # onnxruntime raises types of its own for what a model does wrong
-            raise IntegrityError(f"Model {self.digest} cannot be run: {_first_line(error)}") from error
+        values = run_session(self._session, names, {self._input.name: tensor}, f"Model {self.digest}")
         return {name: np.asarray(value, dtype=np.float32) for name, value in zip(names, values, strict=True)}
 
 
@@ -69,23 +66,9 @@ def open_onnx(folder: ModelFolder) -> OnnxDetector:
         IntegrityError: the bytes are not those of the manifest, are no model, name files outside themselves, or take
             and give something else than the manifest declares.
     """
-    data = folder.read(ONNX_FILE)
-    refuse_external_files(data)
-    session = _session(data, folder)
+    session = open_session(folder.read(ONNX_FILE), f"{folder.uri}/{ONNX_FILE}")
     _check_names(session, folder)
     return OnnxDetector(folder.digest, folder.declaration, session)
-
-
-def _session(data: bytes, folder: ModelFolder) -> Any:  # noqa: ANN401 onnxruntime has no types
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # errors are raised, and need not be printed too
-    try:
-        return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises types of its own for what it cannot read
-        raise IntegrityError(f"{folder.uri}/{ONNX_FILE} is no model that can be run: {_first_line(error)}") from error
 
 
 def _check_names(session: Any, folder: ModelFolder) -> None:  # noqa: ANN401
@@ -97,7 +80,3 @@ def _check_names(session: Any, folder: ModelFolder) -> None:  # noqa: ANN401
     wanted = {name for name in (getattr(head, part, "") for part in ("scores", "sides", "boxes")) if name}
     if not wanted <= given:
         raise IntegrityError(f"{folder.uri} gives {sorted(given)}, its head needs {sorted(wanted)}.")
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]

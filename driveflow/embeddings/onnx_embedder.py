@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from driveflow.canonical import digest_bytes
-from driveflow.detectors.onnx_bytes import refuse_external_files
+from driveflow.detectors.onnx_session import open_session, run_session
 from driveflow.embeddings.declaration import EmbeddingDeclaration
 from driveflow.embeddings.embedder import Vectors
 from driveflow.errors import IntegrityError
@@ -28,11 +28,10 @@ class OnnxEmbedder:
         """
         if digest_bytes(data) != declaration.sha256:
             raise IntegrityError(f"{where} has the digest {digest_bytes(data)}, declared is {declaration.sha256}.")
-        refuse_external_files(data)
         self.digest = declaration.digest()
         self.dimensions = declaration.dimensions
         self._declared, self._where = declaration, where
-        self._session = _session(data, where)
+        self._session = open_session(data, where)
         _check_names(self._session, declaration, where)
 
     def embed(self, pictures: Sequence[bytes]) -> Vectors:
@@ -52,10 +51,8 @@ class OnnxEmbedder:
 
     def _embed_one(self, picture: bytes) -> Vectors:
         tensor = prepared(picture, self._declared)
-        try:
-            (answer,) = self._session.run([self._declared.output], {self._declared.input: tensor})
-        except Exception as error:  # onnxruntime raises types of its own for what a model does wrong
-            raise IntegrityError(f"{self._where} cannot be run: {_first_line(error)}") from error
+        declared = self._declared
+        (answer,) = run_session(self._session, [declared.output], {declared.input: tensor}, self._where)
         values = np.asarray(answer, np.float64).reshape(-1)
         if values.shape != (self.dimensions,) or not np.isfinite(values).all():
             raise IntegrityError(
@@ -83,18 +80,6 @@ def prepared(picture: bytes, declared: EmbeddingDeclaration) -> npt.NDArray[np.f
     return np.ascontiguousarray(ordered[None], dtype=np.float32)
 
 
-def _session(data: bytes, where: str) -> Any:  # noqa: ANN401 onnxruntime has no types
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 4  # errors are raised, and need not be printed too
-    try:
-        return onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime raises types of its own for what it cannot read
-        raise IntegrityError(f"{where} is no model that can be run: {_first_line(error)}") from error
-
-
 def _check_names(session: Any, declared: EmbeddingDeclaration, where: str) -> None:  # noqa: ANN401
     taken = {item.name: item.type for item in session.get_inputs()}
     if taken != {declared.input: "tensor(float)"}:
@@ -102,7 +87,3 @@ def _check_names(session: Any, declared: EmbeddingDeclaration, where: str) -> No
     given = sorted(item.name for item in session.get_outputs())
     if declared.output not in given:
         raise IntegrityError(f"{where} gives {given}, declared is {declared.output!r}.")
-
-
-def _first_line(error: Exception) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0][:300]
