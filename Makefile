@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: help setup demo test check bench lock clean
+.PHONY: help setup demo test check bench peers lock clean
 
 help: ## List the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 12
@@ -33,8 +33,11 @@ check: setup ## Format, lint, types, import contracts
 bench: setup ## Measure our speed beside the peers', in one run
 	$(BIN)/python -m benchmarks
 
+peers: setup ## Make environments for the peers that `make bench` compares with
+	$(BIN)/python -m benchmarks.peers
+
 lock: ## Write requirements.lock anew from what .venv has
 	$(BIN)/python -m pip freeze --exclude-editable | grep -v '^driveflow' | sed 's/+cpu$$//' > requirements.lock
 
 clean: ## Remove what the targets above made
-	rm -rf $(VENV) demo build *.egg-info
+	rm -rf $(VENV) .peers demo build *.egg-info
