@@ -7,29 +7,17 @@ be part of what a frame is. A frame without a tag gets none.
 import json
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from driveflow.canonical import Json, canonical_json
 from driveflow.errors import BrokenDataError
 from driveflow.formats.label_set import LabelSet
 from driveflow.images.decode import decode_gray_reduced
 from driveflow.sun import sun_elevation_deg
+from driveflow.time_of_day import CLOCKS, GREY, SUN_DEG, is_tagged, tags_in
 from ingestion.metadata import Metadata
 
-KEYS: Final = ("time_of_day", "timeofday")
 _LEAST_SIDE_PX: Final = 64
-_CLOCKS: Final = frozenset(["utc", "gps"])  # gps is 18 seconds ahead: 0.08 degrees
-_DAY, _NIGHT, _BETWEEN = "day", "night", "between"
-_WORDS: Final[Mapping[str, str]] = {
-    **dict.fromkeys(["day", "daytime", "daylight", "noon"], _DAY),
-    **dict.fromkeys(["night", "nighttime", "night-time"], _NIGHT),
-    **dict.fromkeys(["dawn", "dusk", "dawn/dusk", "twilight", "sunrise", "sunset"], _BETWEEN),
-}
-_SUN_DEG: Final = {_DAY: (-6.0, 90.0), _NIGHT: (-90.0, 0.0), _BETWEEN: (-18.0, 12.0)}
-"""Where the sun may stand: at -6 civil twilight ends, at -18 the last light is gone."""
-_GREY: Final = {_DAY: (50.0, 255.0), _NIGHT: (0.0, 80.0), _BETWEEN: (0.0, 255.0)}
-"""How bright the whole picture may be, mean of 0 to 255: of street scenes by day the darkest have 57, by night the
-brightest 52 (median 110 and 34)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +38,6 @@ class Sighting:
     brightness: float | None
 
 
-def tags_in(attributes: Mapping[str, Any]) -> dict[str, str]:
-    """Return the tags of a time of day that mean something, by their key: day, night or between."""
-    said = {key: str(attributes[key]).strip().lower() for key in KEYS if key in attributes}
-    return {key: _WORDS[word] for key, word in said.items() if word in _WORDS}
-
-
-def is_tagged(attributes: str) -> bool:
-    """Tell whether canonical JSON of attributes has a tag that can be checked."""
-    return any(key in attributes for key in KEYS) and bool(tags_in(json.loads(attributes)))
-
-
 def check_times_of_day(sightings: Iterable[Sighting]) -> list[dict[str, str]]:
     """Return a row of CONFLICTS for each tag that the sun or the picture speaks against; each frame is heard once."""
     found: dict[tuple[str, str, str], dict[str, str]] = {}
@@ -79,14 +56,14 @@ def _measured(sighting: Sighting, tag: str) -> Sequence[tuple[str, float, str, t
     found = []
     height = _sun_height(sighting)
     if height is not None:
-        found.append(("sun", height, "sun_elevation_deg", _SUN_DEG[tag]))
+        found.append(("sun", height, "sun_elevation_deg", SUN_DEG[tag]))
     if sighting.brightness is not None:
-        found.append(("brightness", sighting.brightness, "brightness", _GREY[tag]))
+        found.append(("brightness", sighting.brightness, "brightness", GREY[tag]))
     return found
 
 
 def _sun_height(sighting: Sighting) -> float | None:
-    if sighting.lat is None or sighting.lon is None or sighting.captured_ns is None or sighting.clock not in _CLOCKS:
+    if sighting.lat is None or sighting.lon is None or sighting.captured_ns is None or sighting.clock not in CLOCKS:
         return None
     return sun_elevation_deg(sighting.lat, sighting.lon, sighting.captured_ns)
 
