@@ -17,6 +17,7 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]"
 )
 _PICTURE = re.compile(r"data:image/(?:jpeg|png);base64,[A-Za-z0-9+/]+={0,2}")
+_HEATS = 8
 _ANCHOR = re.compile(r"[a-z][a-z0-9-]*")
 
 
@@ -32,20 +33,25 @@ Text: TypeAlias = str | Html
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A table column; `hint` is shown when the pointer rests on the title."""
+    """A table column; `hint` is shown when the pointer rests on the title, `axis` is drawn below it."""
 
     title: str
     numeric: bool = False
     hint: str = ""
+    axis: Html | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A table cell; `order` is what its column sorts by, the text itself where it is None."""
+    """A table cell; `order` is what its column sorts by: the text itself where it is None, NaN comes last.
+
+    `heat` from 0 to 1 shades it.
+    """
 
     content: Text
     order: float | str | None = None
     tone: Tone = "plain"
+    heat: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +113,11 @@ def paragraph(*content: Text, tone: Tone = "plain") -> Html:
     return element("p", {"class": tone}, *content)
 
 
+def empty(*content: Text) -> Html:
+    """Return the words that stand where there is nothing to show, so that nobody thinks a part is broken."""
+    return element("p", {"class": "empty"}, *content)
+
+
 def badge(label: str, tone: Tone = "plain") -> Html:
     """Return a short coloured label."""
     return element("span", {"class": f"badge {tone}"}, label)
@@ -161,9 +172,9 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell | Text]], capt
 
 
 def number(value: float | None, digits: int = 3, *, sign: bool = False, tone: Tone = "plain", below: str = "") -> Cell:
-    """Return a cell with a number, and `below` it a note; None and NaN are shown as a dash and sort first."""
+    """Return a cell with a number, and `below` it a note; None and NaN are shown as a dash and sort last."""
     if value is None or value != value:  # noqa: PLR0124 only NaN differs from itself
-        return Cell("–", order=float("-inf"))
+        return Cell("–", order=float("nan"))
     shown = f"{value:{'+' if sign else ''},.{digits}f}".replace("-", "−")
     content = join([shown, element("small", {}, below)]) if below else shown
     return Cell(content, order=float(value), tone=tone)
@@ -173,6 +184,11 @@ def gallery(pictures: Sequence[Picture], caption: str = "") -> Html:
     """Return pictures side by side; each opens large."""
     label = {"aria-label": caption} if caption else {}
     return element("div", {"class": "gallery", "role": "group", **label}, *(_figure(item) for item in pictures))
+
+
+def charts(drawings: Sequence[tuple[Text, Html]]) -> Html:
+    """Return drawings with their captions side by side; each opens large."""
+    return element("div", {"class": "charts"}, *(_chart(caption, drawing) for caption, drawing in drawings))
 
 
 def page(title: str, parts: Sequence[Text]) -> str:
@@ -189,7 +205,9 @@ def page(title: str, parts: Sequence[Text]) -> str:
         '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
         f"<title>{escape(title)}</title><style>{style}</style>"
     )
-    body = f'<main>{join(parts).markup}</main><dialog id="large"></dialog><script>{script}</script>'
+    body = (
+        f'<main>{join(parts).markup}</main><dialog id="large" aria-label="Enlarged"></dialog><script>{script}</script>'
+    )
     return f'<!doctype html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
 
 
@@ -202,7 +220,8 @@ def _card(item: Card) -> Html:
 def _head(column: Column) -> Html:
     attributes = {"scope": "col", **({"class": "numeric"} if column.numeric else {})}
     hint = {"title": column.hint} if column.hint else {}
-    return element("th", attributes, element("button", {"type": "button", **hint}, column.title))
+    below = [column.axis] if column.axis is not None else []
+    return element("th", attributes, element("button", {"type": "button", **hint}, column.title), *below)
 
 
 def _row(columns: Sequence[Column], row: Sequence[Cell | Text]) -> Html:
@@ -211,7 +230,9 @@ def _row(columns: Sequence[Column], row: Sequence[Cell | Text]) -> Html:
 
 
 def _cell(column: Column, cell: Cell) -> Html:
-    classes = " ".join([*(["numeric"] if column.numeric else []), *([cell.tone] if cell.tone != "plain" else [])])
+    heat = min(max(round(_HEATS * cell.heat), 1), _HEATS) if cell.heat > 0 else 0
+    words = ("numeric" if column.numeric else "", cell.tone if cell.tone != "plain" else "", f"h{heat}" if heat else "")
+    classes = " ".join(word for word in words if word)
     attributes = {"class": classes} if classes else {}
     if cell.order is not None:
         attributes["data-order"] = str(cell.order)
@@ -222,6 +243,12 @@ def _figure(item: Picture) -> Html:
     image = element("button", {"type": "button", "class": "zoom", "aria-label": f"Enlarge: {item.alt}"}, _image(item))
     caption = [element("figcaption", {}, item.caption)] if item.caption else []
     return element("figure", {}, image, *caption)
+
+
+def _chart(caption: Text, drawing: Html) -> Html:
+    title = re.sub(r"<[^>]*>", "", render(caption))
+    opens = Html(f'<button type="button" class="zoom" aria-label="Enlarge: {title}">{drawing.markup}</button>')
+    return element("figure", {}, element("figcaption", {}, caption), opens)
 
 
 def _image(item: Picture) -> Html:

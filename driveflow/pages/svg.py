@@ -27,6 +27,7 @@ class Line:
     points: Sequence[tuple[float, float]]
     colour: int = 0
     dashed: bool = False
+    mark: tuple[float, float] | None = None  # a point of it that is shown as a dot
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,8 @@ def bar_chart(title: str, bars: Sequence[Bar], top: float = 1.0) -> Html:
 
 def line_chart(title: str, lines: Sequence[Line], x_title: str, y_title: str) -> Html:
     """Return curves in a unit square, such as precision over recall."""
-    curves = "".join(
-        f'<path class="line s{line.colour % _PALETTE}{" dashed" if line.dashed else ""}" d="{_path(line.points)}"/>'
-        for line in lines
-        if line.points
-    )
+    # The first line is the one that matters: it is drawn last, so that no other covers it.
+    curves = "".join(_curve(line) for line in reversed(lines))
     spoken = "; ".join(f"{line.label}: {_spoken(line.points)}" for line in lines) or "no curve"
     return drawing("lines", (240, 190), (title, spoken), _axes(x_title, y_title) + curves)
 
@@ -90,6 +88,16 @@ def drawing(kind: str, size: tuple[int, int], words: tuple[str, str], content: s
         f'<svg class="{kind}" role="img" aria-label="{title}" viewBox="0 0 {size[0]} {size[1]}" '
         f'xmlns="http://www.w3.org/2000/svg"><title>{title}</title><desc>{description}</desc>{content}</svg>'
     )
+
+
+def _curve(line: Line) -> str:
+    colour = f"s{line.colour % _PALETTE}"
+    path = f'<path class="line {colour}{" dashed" if line.dashed else ""}" d="{_path(line.points)}"/>'
+    parts = [path] if line.points else []
+    if line.mark is not None:
+        x, y = _place(*line.mark)
+        parts.append(f'<circle class="fill {colour}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>')
+    return "".join(parts)
 
 
 def _axes(x_title: str, y_title: str) -> str:

@@ -100,3 +100,22 @@ def test_numbers_are_shown_with_a_true_minus_and_nothing_where_there_is_none(val
 
 def test_numbers_sort_by_their_full_value():
     assert html.number(0.12345).order == 0.12345
+
+
+def test_a_number_that_is_not_there_sorts_last():
+    assert str(html.number(None).order) == "nan"
+    assert 'data-order="nan"' in html.table([html.Column("a", numeric=True)], [[html.number(None)]]).markup
+
+
+def test_a_cell_is_shaded_by_its_heat_and_never_beyond():
+    rows = [[html.Cell("1", heat=value)] for value in (0.0, 0.01, 1.0, 9.0)]
+
+    shades = re.findall(r"<td( class=\"h\d\")?>", html.table([html.Column("a")], rows).markup)
+
+    assert shades == ["", ' class="h1"', ' class="h8"', ' class="h8"']
+
+
+def test_the_caption_of_a_chart_is_read_out_without_its_markup():
+    chart = html.charts([(html.name('"<b>x'), html.Html("<svg></svg>"))]).markup
+
+    assert 'aria-label="Enlarge: &quot;&lt;b&gt;x"' in chart
