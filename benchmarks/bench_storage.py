@@ -12,29 +12,54 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeAlias
 from urllib.parse import urlsplit
 
 OBJECTS = 400
 OBJECT_BYTES = 372_000  # a camera picture
 THREADS = 16
 ROUNDS = 3
-PEER = "boto3, 16 threads"
 BUCKET, KEYS = "BENCH_BUCKET", "bench"
 
 
 def main() -> None:
     """Print objects a second of each; every contender reads the same objects of one local server."""
-    print(
-        f"Reading {OBJECTS} objects of {OBJECT_BYTES // 1000} kB, the server on the same cores; best of {ROUNDS} rounds"
-    )
-    with server() as environment, tempfile.TemporaryDirectory() as folder:
-        fill(environment, Path(folder))
-        rates = {name: measured(name, {**environment, "BENCH_FOLDER": folder}) for name in CONTENDERS}
-    peers = {name: PEER if name in FAR else LOCAL_PEER for name in rates}
-    print(f"{'':36}{'objects/s':>11}{'ratio':>7}{'per CPU s of the reader':>25}{'ratio':>7}  beside")
+    print(f"Reading {OBJECTS} objects of {OBJECT_BYTES // 1000} kB; best of {ROUNDS} rounds")
+    with tempfile.TemporaryDirectory() as folder:
+        with light_server(Path(folder)) as environment:
+            fill_files(Path(folder))
+            table("a server that costs our cores nothing, as a store elsewhere", FAR, environment, folder)
+        with server() as environment:
+            fill_store(environment)
+            table("SeaweedFS, which takes most of these cores", FAR, environment, folder)
+        table("this machine's disk", NEAR, {}, folder)
+
+
+def table(title: str, contenders: "Contenders", environment: dict[str, str], folder: str) -> None:
+    """Measure the contenders and print each beside the peer among them."""
+    rates = {name: measured(name, {**environment, "BENCH_FOLDER": folder}) for name in contenders}
+    beside = rates[next(name for name in PEERS if name in rates)]
+    print(f"{title:52}{'objects/s':>11}{'ratio':>7}{'per CPU s of the reader':>25}{'ratio':>7}")
     for name, (rate, per_cpu) in rates.items():
-        beside = rates[peers[name]]
-        print(f"{name:36}{rate:11.0f}{rate / beside[0]:7.2f}{per_cpu:25.0f}{per_cpu / beside[1]:7.2f}  {peers[name]}")
+        print(f"  {name:50}{rate:11.0f}{rate / beside[0]:7.2f}{per_cpu:25.0f}{per_cpu / beside[1]:7.2f}")
+
+
+@contextmanager
+def light_server(folder: Path) -> Iterator[dict[str, str]]:
+    """Serve `folder` from a process of its own."""
+    arguments = [sys.executable, "-m", "benchmarks.light_server", str(folder)]
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        yield {
+            "AWS_ENDPOINT_URL": process.stdout.readline().strip(),
+            "AWS_ACCESS_KEY_ID": "bench",
+            "AWS_SECRET_ACCESS_KEY": "bench",
+            "AWS_DEFAULT_REGION": "us-east-1",
+            "NO_PROXY": "127.0.0.1,localhost",
+            BUCKET: "files",
+        }
+        process.stdin.close()
 
 
 @contextmanager
@@ -45,19 +70,25 @@ def server() -> Iterator[dict[str, str]]:
         yield {**s3.environment(), BUCKET: s3.bucket}
 
 
-def fill(environment: dict[str, str], folder: Path) -> None:
-    """Put the objects on the server, and the same bytes into files and into a cache."""
-    os.environ.update(environment)
+def fill_files(folder: Path) -> None:
+    """Put the objects into files, where the light server finds them too, and into a cache."""
     from driveflow.storage.cache import Cache
-    from driveflow.storage.objects import write_bytes
 
     cache = Cache(folder / "cache", 2 * OBJECTS * OBJECT_BYTES)
-    (folder / "files").mkdir()
+    (folder / "files" / KEYS).mkdir(parents=True)
     for number in range(OBJECTS):
         data = content(number)
-        write_bytes(f"s3://{environment[BUCKET]}/{KEYS}/{number}", data)
-        (folder / "files" / str(number)).write_bytes(data)
+        (folder / "files" / KEYS / str(number)).write_bytes(data)
         cache.put(hashlib.sha256(data).hexdigest(), data)
+
+
+def fill_store(environment: dict[str, str]) -> None:
+    """Put the same objects on the server."""
+    os.environ.update(environment)
+    from driveflow.storage.objects import write_bytes
+
+    for number in range(OBJECTS):
+        write_bytes(f"s3://{environment[BUCKET]}/{KEYS}/{number}", content(number))
 
 
 def content(number: int) -> bytes:
@@ -117,7 +148,7 @@ def warm_cache() -> Callable[[], int]:
 
 
 def local_files() -> Callable[[], int]:
-    files = Path(os.environ["BENCH_FOLDER"]) / "files"
+    files = Path(os.environ["BENCH_FOLDER"]) / "files" / KEYS
 
     def read(number: int) -> bytes:
         data = (files / str(number)).read_bytes()
@@ -127,13 +158,15 @@ def local_files() -> Callable[[], int]:
     return lambda: sum(len(read(number)) for number in range(OBJECTS))
 
 
-LOCAL_PEER = "local files, read and digested"
-FAR: dict[str, Callable[[], Callable[[], int]]] = {
+Contenders: TypeAlias = dict[str, Callable[[], Callable[[], int]]]
+FAR: Contenders = {
     "driveflow read_bytes, 16 threads": ours,
-    PEER: boto3_threads,
+    "boto3, 16 threads": boto3_threads,
     "bare http.client, 16 threads": bare_http,
 }
-CONTENDERS = {**FAR, "driveflow cache, warm": warm_cache, LOCAL_PEER: local_files}
+NEAR: Contenders = {"driveflow cache, warm": warm_cache, "local files, read and digested": local_files}
+CONTENDERS = FAR | NEAR
+PEERS = ("boto3, 16 threads", "local files, read and digested")
 
 
 def measured(name: str, environment: dict[str, str]) -> tuple[float, float]:
