@@ -92,17 +92,14 @@ def _suppress(found: Candidates, most_iou: float, most: int) -> Candidates:
     """Keep the best of boxes of one class that overlap by more than `most_iou`."""
     kept: list[int] = []
     left = np.arange(len(found.scores))
+    x1, y1, x2, y2 = np.ascontiguousarray(found.boxes.T)
+    areas = (x2 - x1) * (y2 - y1)
     while len(left) and len(kept) < most:
-        first, rest = int(left[0]), left[1:]
+        first, left = int(left[0]), left[1:]
         kept.append(first)
-        alike = (found.numbers[rest] == found.numbers[first]) & (_iou(found.boxes[first], found.boxes[rest]) > most_iou)
-        left = rest[~alike]
+        across = np.minimum(x2[left], x2[first]) - np.maximum(x1[left], x1[first])
+        down = np.minimum(y2[left], y2[first]) - np.maximum(y1[left], y1[first])
+        shared = np.maximum(across, 0.0) * np.maximum(down, 0.0)
+        alike = shared / (areas[left] + areas[first] - shared) > most_iou
+        left = left[~(alike & (found.numbers[left] == found.numbers[first]))]
     return found.take(np.asarray(kept, dtype=np.int64))
-
-
-def _iou(box: npt.NDArray[np.float64], others: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    low = np.maximum(box[:2], others[:, :2])
-    high = np.minimum(box[2:], others[:, 2:])
-    shared = np.prod(np.clip(high - low, 0.0, None), axis=1)
-    areas = np.prod(others[:, 2:] - others[:, :2], axis=1) + np.prod(box[2:] - box[:2])
-    return np.asarray(shared / (areas - shared), dtype=np.float64)
