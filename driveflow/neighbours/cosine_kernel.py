@@ -6,7 +6,7 @@ import numba
 import numpy as np
 
 from driveflow.neighbours.cosine import STEPS, Floats, Ints, Vectors
-from driveflow.neighbours.leader_rows import Mask, Pairs
+from driveflow.neighbours.leader_rows import Mask, NamedPairs
 
 compiled: Any = numba.njit(cache=True, nogil=True)
 _in_any_order: Any = numba.njit(cache=True, nogil=True, fastmath=True)  # for bounds only: they have room to err
@@ -86,7 +86,7 @@ def distances(vectors: Vectors, left: Ints, right: Ints, limit: float, spare: fl
 
 
 @compiled
-def decide(first: int, named: Pairs, spared: Mask, found: Followed) -> None:
+def decide(first: int, named: NamedPairs, spared: Mask, found: Followed) -> None:
     """Let each item from `first` on lead or follow the nearest leader that is named to it, of several the first."""
     for asked in range(len(named.starts) - 1):
         item, best, nearest = first + asked, -1, np.inf

@@ -14,10 +14,10 @@ from driveflow.neighbours.leader_rows import (
     Codes,
     Items,
     Leaders,
+    Memberships,
+    NamedPairs,
     Near,
-    Pairs,
     Result,
-    Rows,
     Rules,
     Timeline,
 )
@@ -66,7 +66,7 @@ def nobody(items: int, total: int, groups: int, mask: int) -> Leaders:
 
 
 @compiled
-def scan(items: Items, rules: Rules, beside: Pairs, leaders: Leaders, result: Result, first: int) -> None:
+def scan(items: Items, rules: Rules, beside: NamedPairs, leaders: Leaders, result: Result, first: int) -> None:
     """Ask the items from `first` on, one for each entry of `beside`, which names earlier items near by other signs."""
     for item in range(first, first + len(beside.starts) - 1):
         if items.spared[item]:
@@ -90,13 +90,13 @@ def scan(items: Items, rules: Rules, beside: Pairs, leaders: Leaders, result: Re
 
 
 @compiled
-def _bar(item: int, barred: Pairs, leaders: Leaders, is_barred: bool) -> None:
+def _bar(item: int, barred: NamedPairs, leaders: Leaders, is_barred: bool) -> None:
     for at in range(barred.starts[item], barred.starts[item + 1]):
         leaders.barred[barred.items[at]] = is_barred
 
 
 @compiled
-def _named(asked: int, beside: Pairs, leaders: Leaders) -> Any:  # noqa: ANN401
+def _named(asked: int, beside: NamedPairs, leaders: Leaders) -> Any:  # noqa: ANN401
     """Return the nearest leader among those that `beside` names, of several the first, and how far it is."""
     best, apart = -1, np.inf
     for at in range(beside.starts[asked], beside.starts[asked + 1]):
@@ -108,7 +108,7 @@ def _named(asked: int, beside: Pairs, leaders: Leaders) -> Any:  # noqa: ANN401
 
 
 @compiled
-def _lead(code: Any, item: int, rows: Rows, rules: Rules, leaders: Leaders) -> None:  # noqa: ANN401 uint64
+def _lead(code: Any, item: int, rows: Memberships, rules: Rules, leaders: Leaders) -> None:  # noqa: ANN401 uint64
     """Add an item to the leaders of its groups."""
     leaders.leads[item] = True
     mask, entries = leaders.heads.shape[1] - 1, leaders.entries[0]
@@ -127,7 +127,7 @@ def _lead(code: Any, item: int, rows: Rows, rules: Rules, leaders: Leaders) -> N
 
 
 @compiled
-def _resembled(codes: Codes, item: int, rows: Rows, timeline: Timeline, rules: Rules, leaders: Leaders) -> Any:  # noqa: ANN401
+def _resembled(codes: Codes, item: int, rows: Memberships, timeline: Timeline, rules: Rules, leaders: Leaders) -> Any:  # noqa: ANN401
     """Return the nearest leader within the limits of the item's groups, and the group."""
     best, shared = Near(_FAR, -1), -1
     for row in range(rows.starts[item], rows.starts[item + 1]):
@@ -211,7 +211,7 @@ def _bucket(group: int, chunk: int, value: int, mask: int) -> int:
 
 
 @compiled
-def _in_window(codes: Codes, row: int, rows: Rows, timeline: Timeline, rules: Rules, leaders: Leaders) -> Near:
+def _in_window(codes: Codes, row: int, rows: Memberships, timeline: Timeline, rules: Rules, leaders: Leaders) -> Near:
     """Return the nearest leader of the row's group within its limit and the window."""
     limit = rules.limit_bits[rows.group[row]]
     best = Near(limit + 1, -1)
@@ -231,13 +231,13 @@ def _in_window(codes: Codes, row: int, rows: Rows, timeline: Timeline, rules: Ru
 
 
 @compiled
-def _gap(there: int, row: int, rows: Rows) -> int:
+def _gap(there: int, row: int, rows: Memberships) -> int:
     """Return the time between two rows, of which the second has one."""
     return np.iinfo(np.int64).max if rows.time_ns[there] == NO_TIME else abs(rows.time_ns[there] - rows.time_ns[row])
 
 
 @compiled
-def _forbidden(item: int, rows: Rows, timeline: Timeline, rules: Rules, leaders: Leaders) -> Any:  # noqa: ANN401
+def _forbidden(item: int, rows: Memberships, timeline: Timeline, rules: Rules, leaders: Leaders) -> Any:  # noqa: ANN401
     """Return the leader nearest in time that the floor of one of the item's groups forbids, and the group."""
     best, shared = Near(-1, -1), -1
     for row in range(rows.starts[item], rows.starts[item + 1]):
@@ -249,7 +249,7 @@ def _forbidden(item: int, rows: Rows, timeline: Timeline, rules: Rules, leaders:
 
 
 @compiled
-def _beside(row: int, rows: Rows, timeline: Timeline, rules: Rules, leaders: Leaders) -> Near:
+def _beside(row: int, rows: Memberships, timeline: Timeline, rules: Rules, leaders: Leaders) -> Near:
     best = Near(-1, -1)
     for step in (-1, 1):
         slot = timeline.place[row] + step
@@ -270,7 +270,7 @@ def _beside(row: int, rows: Rows, timeline: Timeline, rules: Rules, leaders: Lea
 
 
 @compiled
-def _is_too_close(gap: int, row: int, there: int, rows: Rows, rules: Rules) -> bool:
+def _is_too_close(gap: int, row: int, there: int, rows: Memberships, rules: Rules) -> bool:
     if gap < rules.floor_ns or gap >= rules.standstill_ns:
         return gap < rules.floor_ns
     moved = (rows.x_m[there] - rows.x_m[row]) ** 2 + (rows.y_m[there] - rows.y_m[row]) ** 2

@@ -16,8 +16,13 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 
-class Rows(NamedTuple):
-    """Memberships of items in groups: those of item i are starts[i] to starts[i + 1]."""
+class Memberships(NamedTuple):
+    """Which groups each item belongs to, and when and where it was there, as compressed rows.
+
+    `starts` has one more entry than there are items, the others one a membership, those of item i from starts[i] to
+    starts[i + 1]: `time_ns` (NO_TIME: not known), and `x_m`, `y_m`, `z_m` (NaN: not known), positions in any frame with
+    right angles, in metres.
+    """
 
     starts: Ints
     group: Ints
@@ -40,8 +45,8 @@ class Timeline(NamedTuple):
     end: Ints
 
 
-class Pairs(NamedTuple):
-    """Other items of each item: those of the n-th are starts[n] to starts[n + 1]; `distance` may be empty."""
+class NamedPairs(NamedTuple):
+    """Other items of each of `len(starts) - 1` items, as compressed rows, and a distance to each."""
 
     starts: Ints
     items: Ints
@@ -53,9 +58,9 @@ class Items(NamedTuple):
 
     codes: Codes
     spared: Mask
-    rows: Rows
+    rows: Memberships
     timeline: Timeline
-    barred: Pairs
+    barred: NamedPairs
 
 
 class Rules(NamedTuple):

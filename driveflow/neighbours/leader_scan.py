@@ -15,9 +15,9 @@ from driveflow.neighbours.leader_rows import (
     Ints,
     Items,
     Mask,
-    Pairs,
+    Memberships,
+    NamedPairs,
     Result,
-    Rows,
     Rules,
     Timeline,
 )
@@ -25,31 +25,6 @@ from driveflow.neighbours.leader_rows import (
 __all__ = ["NO_TIME", "Followers", "GroupRules", "LeaderScan", "Memberships", "NamedPairs", "follow", "no_pairs"]
 
 _MOST_BUCKETS: Final = 1 << 22
-
-
-@dataclass(frozen=True, slots=True)
-class Memberships:
-    """Which groups each item belongs to, and when and where it was there, as compressed rows.
-
-    `starts` has one more entry than there are items, the others one a membership: `time_ns` (NO_TIME: not known), and
-    `x_m`, `y_m`, `z_m` (NaN: not known), positions in any frame with right angles, in metres.
-    """
-
-    starts: Ints
-    group: Ints
-    time_ns: Ints
-    x_m: Floats
-    y_m: Floats
-    z_m: Floats
-
-
-@dataclass(frozen=True, slots=True)
-class NamedPairs:
-    """Other items of each of `len(starts) - 1` items, as compressed rows, and a distance to each."""
-
-    starts: Ints
-    items: Ints
-    distance: Floats
 
 
 def no_pairs(count: int) -> NamedPairs:
@@ -115,11 +90,10 @@ class LeaderScan:
         barred: NamedPairs | None = None,
     ) -> None:
         count, groups = len(codes), len(rules.limit_bits)
-        rows = Rows(members.starts, members.group, members.time_ns, members.x_m, members.y_m, members.z_m)
         limits = (rules.window_ns, rules.floor_ns, rules.standstill_ns, float(rules.floor_m))
-        forbidden = _pairs(barred or no_pairs(count))
+        forbidden = no_pairs(count) if barred is None else barred
         spreaded = spread(np.ascontiguousarray(codes), _spread_table())
-        self._items = Items(spreaded, always_lead, rows, _timeline(members), forbidden)
+        self._items = Items(spreaded, always_lead, members, _timeline(members), forbidden)
         self._rules = Rules(rules.limit_bits, rules.windowed, rules.floored, *limits)
         self._leaders = nobody(count, len(members.group), groups, _bucket_mask(len(members.group), groups))
         self._result = Result(
@@ -129,7 +103,7 @@ class LeaderScan:
 
     def ask(self, named: NamedPairs) -> None:
         """Ask as many further items as `named` has; those it names count as near where no code is, nearest first."""
-        scan(self._items, self._rules, _pairs(named), self._leaders, self._result, self.asked)
+        scan(self._items, self._rules, named, self._leaders, self._result, self.asked)
         self.asked += len(named.starts) - 1
 
     def leads(self) -> Mask:
@@ -140,10 +114,6 @@ class LeaderScan:
     def followers(self) -> Followers:
         """What is found of every item asked."""
         return Followers(*self._result)
-
-
-def _pairs(pairs: NamedPairs) -> Pairs:
-    return Pairs(pairs.starts, pairs.items, pairs.distance)
 
 
 def _timeline(members: Memberships) -> Timeline:

@@ -8,8 +8,7 @@ import numpy as np
 
 from driveflow.neighbours.cosine import Floats, Ints, Vectors, checked, quantised, slack
 from driveflow.neighbours.cosine_kernel import Followed, decide, distances
-from driveflow.neighbours.leader_rows import NO_TIME, Mask, Pairs
-from driveflow.neighbours.leader_scan import Memberships, NamedPairs
+from driveflow.neighbours.leader_rows import NO_TIME, Mask, Memberships, NamedPairs
 from driveflow.neighbours.projection import fit
 
 _BLOCK: Final = 256  # items asked at once; the answer does not depend on it
@@ -48,7 +47,7 @@ def follow_vectors(
     found = Followed(np.arange(len(vectors)), np.zeros(len(vectors)), np.zeros(len(vectors), np.bool_))
     for first in range(0, len(vectors), block):
         named = near.ask(min(block, len(vectors) - first), found.leads[:first])
-        decide(first, Pairs(named.starts, named.items, named.distance), always_lead, found)
+        decide(first, named, always_lead, found)
     return VectorFollowers(found.leader, found.distance)
 
 
