@@ -9,9 +9,11 @@ from validation.model.evaluation import Evaluation
 from validation.model.match import NONE, overlap_of
 from validation.model.scene import Floats, Ints, Scene
 
+Corners: TypeAlias = tuple[float, float, float, float]
 Fault: TypeAlias = Literal["missed", "false", "taken", "loose", "twice"]
 LOOSE_MIN_OVERLAP = 0.1  # under it a false detection has nothing to do with an object
 
+_NO_ROWS: Ints = np.zeros(0, np.int64)
 _FAULTS: tuple[Fault, ...] = ("missed", "taken", "loose", "false", "twice")
 
 
@@ -35,11 +37,13 @@ class Mistake:
 class DrawnBox:
     """A box of a frame as the picture shows it."""
 
-    corners: tuple[float, float, float, float]
+    corners: Corners
     class_name: str
     score: float | None  # None on truth
     right: bool
     ignore: bool = False
+    by_champion: bool = False  # a detection of the other model, drawn for comparison
+    changed: bool = False  # an object that only one of two models found
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,9 @@ def worst_frames(evaluation: Evaluation, count: int) -> tuple[WorstFrame, ...]:
 def _frame(evaluation: Evaluation, row: int) -> WorstFrame:
     scene = evaluation.scene
     found = sorted(_mistakes(evaluation, row), key=_gravity)
-    return WorstFrame(scene.frame_ids[row], scene.groups[scene.frame_group[row]], tuple(found), _boxes(evaluation, row))
+    return WorstFrame(
+        scene.frame_ids[row], scene.groups[scene.frame_group[row]], tuple(found), drawn_boxes(evaluation, row)
+    )
 
 
 def _gravity(mistake: Mistake) -> tuple[int, float, float]:
@@ -125,19 +131,26 @@ def _overlaps(scene: Scene, detection: int, rows: Ints) -> Floats:
     return overlap_of(one, scene.truth.corners[rows])
 
 
-def _boxes(evaluation: Evaluation, row: int) -> tuple[DrawnBox, ...]:
+def drawn_boxes(evaluation: Evaluation, row: int, changed: Ints = _NO_ROWS) -> tuple[DrawnBox, ...]:
+    """Return what a picture of one frame shows: all objects, and the detections over their class's operating score.
+
+    `changed` are rows of the truth that a comparison is about.
+    """
     scene, mistakes = evaluation.scene, evaluation.mistakes
-    missed, false = set(mistakes.missed.tolist()), set(mistakes.false.tolist())
+    objects = np.flatnonzero(scene.truth.frame == row)
+    missed, turned = np.isin(objects, mistakes.missed), np.isin(objects, changed)
     drawn = []
-    for one in np.flatnonzero(scene.truth.frame == row).tolist():
+    for one, lost, new in zip(objects.tolist(), missed.tolist(), turned.tolist(), strict=True):
         name, region = scene.classes[scene.truth.label[one]], bool(scene.truth.ignore[one])
-        drawn.append(DrawnBox(_corners(scene.truth.corners[one]), name, None, one not in missed, region))
-    for one in np.flatnonzero((scene.detected.frame == row) & mistakes.shown).tolist():
+        drawn.append(DrawnBox(corners_of(scene.truth.corners[one]), name, None, not lost, region, changed=new))
+    detections = np.flatnonzero((scene.detected.frame == row) & mistakes.shown)
+    for one, false in zip(detections.tolist(), np.isin(detections, mistakes.false).tolist(), strict=True):
         name, score = scene.classes[scene.detected.label[one]], float(scene.detected.score[one])
-        drawn.append(DrawnBox(_corners(scene.detected.corners[one]), name, score, one not in false))
+        drawn.append(DrawnBox(corners_of(scene.detected.corners[one]), name, score, not false))
     return tuple(drawn)
 
 
-def _corners(values: Floats) -> tuple[float, float, float, float]:
+def corners_of(values: Floats) -> Corners:
+    """Return one row of corners as plain numbers."""
     x1, y1, x2, y2 = (float(value) for value in values)
     return x1, y1, x2, y2

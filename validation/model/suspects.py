@@ -1,0 +1,101 @@
+"""Labels of the hold-out that may be wrong: what both models say and the truth does not."""
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from validation.model.evaluation import Evaluation
+from validation.model.match import NONE, overlap_of, overlapping_pairs
+from validation.model.scene import Bools, Detected, Floats, Ints, Truth
+from validation.model.worst_frames import Corners, corners_of
+
+LEAST_SCORE = 0.5  # of the less sure of both models
+LEAST_AGREEMENT = 0.6  # overlap of what both say
+_NEAR = 0.1  # an object that overlaps more explains the detection
+
+Kind: TypeAlias = Literal["missing", "class"]
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A place where two models agree against the truth.
+
+    missing: both find `said` where nothing is labeled. class: both say `said` of an object labeled `labeled`. `score`
+    is that of the less sure model.
+    """
+
+    kind: Kind
+    frame_id: str
+    drive_group: str
+    said: str
+    labeled: str
+    score: float
+    corners: Corners
+
+
+@dataclass(frozen=True, slots=True)
+class _Agreed:
+    """Places in the two models' lists of false detections where both say the same."""
+
+    mine: Ints
+    theirs: Ints
+    score: Floats
+
+
+def suspects(challenger: Evaluation, champion: Evaluation) -> tuple[Suspect, ...]:
+    """Return suspects, the surest first. Two models that learned the same mistake agree too: a person must look."""
+    agreed = _agreed(challenger, champion)
+    scene, mistakes = challenger.scene, challenger.mistakes
+    rows = mistakes.false[agreed.mine]
+    taken, other = mistakes.taken_for[agreed.mine], champion.mistakes.taken_for[agreed.theirs]
+    lonely = ~_near_object(scene.detected, scene.truth, rows)
+    found = []
+    for place, row in enumerate(rows.tolist()):
+        same_object = taken[place] != NONE and taken[place] == other[place]
+        if not same_object and not lonely[place]:
+            continue
+        frame = int(scene.detected.frame[row])
+        found.append(
+            Suspect(
+                kind="class" if same_object else "missing",
+                frame_id=scene.frame_ids[frame],
+                drive_group=scene.groups[scene.frame_group[frame]],
+                said=scene.classes[scene.detected.label[row]],
+                labeled=scene.classes[scene.truth.label[taken[place]]] if same_object else "",
+                score=float(agreed.score[place]),
+                corners=corners_of(scene.detected.corners[row]),
+            )
+        )
+    return tuple(sorted(found, key=lambda item: (-item.score, item.frame_id, item.corners)))
+
+
+def _agreed(challenger: Evaluation, champion: Evaluation) -> _Agreed:
+    left, right = _false(challenger), _false(champion)
+    frames = len(challenger.scene.frame_ids)
+    places = left.label * frames + left.frame, right.label * frames + right.frame
+    nothing = np.zeros(len(right.frame), bool)
+    as_truth = Truth(right.frame, right.label, right.corners, np.zeros(len(right.frame)), nothing)
+    pairs = overlapping_pairs(left, as_truth, places, LEAST_AGREEMENT)
+    score = np.minimum(left.score[pairs.detection], right.score[pairs.truth])
+    order = np.lexsort((-score, pairs.detection))
+    first = order[np.flatnonzero(np.diff(pairs.detection[order], prepend=-1))]  # the surest partner of each
+    kept = first[score[first] >= LEAST_SCORE]
+    return _Agreed(pairs.detection[kept], pairs.truth[kept], score[kept])
+
+
+def _false(model: Evaluation) -> Detected:
+    detected, rows = model.scene.detected, model.mistakes.false
+    return Detected(
+        detected.frame[rows], detected.label[rows], detected.corners[rows], detected.score[rows], detected.rank[rows]
+    )
+
+
+def _near_object(detected: Detected, truth: Truth, rows: Ints) -> Bools:
+    """Return which detections overlap anything that is labeled in their frame, of any class, regions included."""
+    near = np.zeros(len(rows), bool)
+    for place, row in enumerate(rows.tolist()):
+        others = np.flatnonzero(truth.frame == detected.frame[row])
+        one = np.broadcast_to(detected.corners[row], (len(others), 4))
+        near[place] = bool((overlap_of(one, truth.corners[others]) > _NEAR).any())
+    return near
