@@ -1,17 +1,14 @@
 """The validation report in short, as Markdown for the KFP page."""
 
-import re
 from collections.abc import Iterable, Sequence
 
+from driveflow.pages.markdown import plain
 from validation.gate import RuleResult, Verdict
 from validation.model.compare import Estimate
 from validation.model.evaluation import Evaluation
 from validation.model.resample import Interval
 
 _MOST_ROWS = 100
-_LONGEST = 60
-_MARKS = re.compile(r"([\\`*_{}\[\]()#+!|~^$:])")
-_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _MARK = {"PASS": "✅", "BLOCK": "⛔", "NEEDS DATA": "🟡", "NOT JUDGED": "▫️"}
 
 
@@ -36,13 +33,6 @@ def report_markdown(model: str, verdict: Verdict, challenger: Evaluation) -> str
         header = ("slice", metric, "95 % interval", "champion", "change", "95 % interval", "frames", "objects")
         parts += ["## Slices", _table(header, map(_estimate_row, verdict.comparison.per_slice))]
     return "\n\n".join(parts) + "\n"
-
-
-def plain(text: str, longest: int = _LONGEST) -> str:
-    """Return `text` so that Markdown and the HTML inside it show it as written, clipped where long."""
-    clean = _UNPRINTABLE.sub("\ufffd", text)
-    clipped = clean if len(clean) <= longest else clean[: longest - 1] + "…"
-    return _MARKS.sub(r"\\\1", clipped).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _rule_row(rule: RuleResult) -> tuple[str, ...]:
