@@ -28,7 +28,7 @@ class LazyCommand:
 
 COMMANDS: dict[str, LazyCommand] = {
     "init": LazyCommand("cli.flow_commands:init", "Write a commented flow file and two profiles into a folder."),
-    "check": LazyCommand("cli.flow_commands:check", "Check a flow file and print the plan with all defaults filled."),
+    "check": LazyCommand("cli.flow_commands:check", "Check a flow file and print its plan with all defaults."),
     "run": LazyCommand("cli.run_command:run", "Run a pipeline of a flow on this machine."),
     "compile": LazyCommand("cli.submit_commands:compile_flow", "Compile a pipeline of a flow to KFP YAML."),
     "submit": LazyCommand("cli.submit_commands:submit", "Start a pipeline of a flow on a KFP server."),
@@ -40,6 +40,9 @@ COMMANDS: dict[str, LazyCommand] = {
     "runs": LazyCommand("cli.runs_commands:app", "List and show runs, and read the logs of their steps."),
     "data": LazyCommand("cli.data_commands:app", "Import, merge and compare data; look into snapshots."),
     "filter": LazyCommand("cli.filter_commands:app", "Preview, check, review and undo what the filters decide."),
+    "validate-data": LazyCommand(
+        "cli.validate_data_command:validate_data", "Say whether a snapshot is good enough to train on."
+    ),
     "report": LazyCommand("cli.report_commands:app", "Find and print validation reports."),
 }
 

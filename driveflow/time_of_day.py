@@ -96,7 +96,7 @@ def _measured(
         orient="row",
     )
     found = tagged.join(values, on="frame_id").join(ends, on="tag").with_columns(rule=pl.lit(rule))
-    return found.select(_FOUND)
+    return found.select(*_FOUND)
 
 
 def _brightness(signals: pa.Table | None) -> pl.DataFrame:

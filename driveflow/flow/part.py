@@ -10,7 +10,8 @@ from pydantic import ConfigDict
 from driveflow.canonical import Json, canonical_json
 from driveflow.errors import UsageError
 from driveflow.flow.build import build
-from driveflow.flow.document import Key, Node, parse_document
+from driveflow.flow.data_validation_section import DataValidationSection
+from driveflow.flow.document import Key, Node, find, parse_document
 from driveflow.flow.load import read_settings
 from driveflow.flow.merge_section import MergeSection
 from driveflow.flow.problems import at, refusal
@@ -63,6 +64,18 @@ def load_rules(path: Path, batches: Sequence[str]) -> RulesFile:
     )
     _refuse(root, str(path), (found for found in contradictions(flow) if found[0][0] in {"merge", "holdout", "splits"}))
     return rules
+
+
+def load_data_validation(path: Path) -> DataValidationSection:
+    """Return the limits in the file at `path`: the section `data_validation` of a flow file, or that section alone.
+
+    Raises:
+        NotFoundError: there is no such file.
+        UsageError: with file, line, key path, what was got and what would do.
+    """
+    root = parse_document(read_settings(path), str(path))
+    inner = find(root, ("data_validation",))
+    return build(DataValidationSection, root if inner is None else inner, str(path))
 
 
 def batch_section(values: Mapping[str, str], more: Sequence[str] = ()) -> BatchSection:

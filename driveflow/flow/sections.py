@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from driveflow.flow.data_validation_section import DataValidationSection
 from driveflow.flow.defect_sections import (
     BlurSection,
     ExposureSection,
@@ -282,6 +283,7 @@ class Flow:
     labeling: LabelingSection = field(default_factory=LabelingSection)
     training: TrainingSection = field(default_factory=TrainingSection)
     retrain: RetrainSection = field(default_factory=RetrainSection)
+    data_validation: DataValidationSection = field(default_factory=DataValidationSection)
     validation: ValidationSection = field(default_factory=ValidationSection)
     gate: GateSection = field(default_factory=GateSection)
     registry: RegistrySection = field(default_factory=RegistrySection)

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from cli.main import COMMANDS, load_command
-from driveflow.flow import defect_sections, merge_section, miner_section, profile, sections
+from driveflow.flow import data_validation_section, defect_sections, merge_section, miner_section, profile, sections
 from driveflow.flow.build import build
 from driveflow.flow.document import parse_document
 from driveflow.flow.load import load_flow, load_flow_text
@@ -50,6 +50,7 @@ RECORDS = {
     "training": sections.TrainingSection,
     "resources": sections.ResourceSection,
     "retrain": sections.RetrainSection,
+    "data_validation": data_validation_section.DataValidationSection,
     "validation": sections.ValidationSection,
     "slices": sections.SliceSection,
     "gate": sections.GateSection,

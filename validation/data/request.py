@@ -1,0 +1,83 @@
+"""What is validated: the tables of a snapshot, and all that is known beside them."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import polars as pl
+import pyarrow as pa
+
+from driveflow import tables as columns
+from driveflow.flow.data_validation_section import DataValidationSection
+from driveflow.truth import truth_of
+
+CORNERS = ("x1", "y1", "x2", "y2")
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Side:
+    """A snapshot as tables (schemas in `driveflow.tables`), which need not be valid."""
+
+    frames: pa.Table
+    sources: pa.Table
+    boxes: pa.Table
+    signals: pa.Table | None = None
+    snapshot_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class DataRequest:
+    """A snapshot to validate.
+
+    `against` is the one before it. `predictions` (PREDICTIONS) are what the champion is known to have seen; a frame
+    that it looked at and saw nothing in has a row without a class, one that it never saw has none. `quarantine` is what
+    the import left out.
+    """
+
+    side: Side
+    classes: tuple[str, ...]
+    settings: DataValidationSection = field(default_factory=DataValidationSection)
+    against: Side | None = None
+    predictions: pa.Table | None = None
+    quarantine: pa.Table = field(default_factory=columns.QUARANTINE.empty_table)
+
+
+class Prepared:
+    """The tables of one side as polars frames; each is made when it is first asked for."""
+
+    def __init__(self, side: Side) -> None:
+        self.side = side
+
+    @cached_property
+    def frames(self) -> pl.DataFrame:
+        """Return the frames without their attributes."""
+        wanted = ["frame_id", "width", "height", "split", "drive_group", "annotated_classes"]
+        return _polars(self.side.frames.select(wanted))
+
+    @cached_property
+    def boxes(self) -> pl.DataFrame:
+        """Return the labels that are no ignore regions, with the size, split and drive group of their frame."""
+        wanted = ["frame_id", "box_id", "class_name", *CORNERS, "ignore"]
+        rows = _polars(truth_of(self.side.boxes).select(wanted))
+        rows = rows.filter(~pl.col("ignore").fill_null(value=False)).drop("ignore")
+        of_frame = self.frames.select("frame_id", "width", "height", "split", "drive_group")
+        return rows.join(of_frame, on="frame_id", how="inner", maintain_order="left")
+
+    @cached_property
+    def signals(self) -> pl.DataFrame:
+        """Return what was measured of the frames; no row where nothing was."""
+        table = columns.SIGNALS.empty_table() if self.side.signals is None else self.side.signals
+        ids = self.frames.select("frame_id")
+        return _polars(table).join(ids, on="frame_id", how="semi", maintain_order="left")
+
+    @cached_property
+    def shots(self) -> pl.DataFrame:
+        """Return the first source of each frame in each drive and camera."""
+        wanted = ["frame_id", "batch", "path", "drive", "camera", "captured_ns", "clock"]
+        rows = _polars(self.side.sources.select(wanted)).sort("batch", "path")
+        return rows.unique(["frame_id", "drive", "camera"], keep="first", maintain_order=True)
+
+
+def _polars(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame

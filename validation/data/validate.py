@@ -1,0 +1,62 @@
+"""Validate a dataset: every check, and one verdict."""
+
+import time
+from dataclasses import replace
+
+from validation.data.boxes import check_boxes
+from validation.data.classes import check_classes, class_rows
+from validation.data.drift import check_drift
+from validation.data.frames import check_frames
+from validation.data.noise import check_noise
+from validation.data.report import Check, DataReport, Verdict
+from validation.data.request import DataRequest, Prepared
+from validation.data.schema import check_schema
+
+
+def validate_data(request: DataRequest) -> DataReport:
+    """Return what is wrong with a snapshot, and whether a model may be trained on it.
+
+    BLOCK: a check is over its `block` limit. NEEDS REVIEW: none is, but one is over its `review` limit. Otherwise PASS.
+    Where the tables themselves are broken, nothing else is looked at. The result does not depend on the order of rows.
+    """
+    started_s = time.perf_counter()
+    data = Prepared(request.side)
+    counts = {name: getattr(request.side, name).num_rows for name in ("frames", "sources", "boxes")}
+    schema = check_schema(request)
+    if schema.outcome == "BLOCK":
+        return _report(request, (schema,), counts, started_s)
+    classes = class_rows(data, request.classes)
+    drift, columns = check_drift(request, data)
+    checks = (
+        schema,
+        *check_boxes(data, request.settings),
+        *check_classes(request, data, classes),
+        *check_frames(request, data),
+        check_noise(request, data),
+        drift,
+    )
+    return replace(_report(request, checks, counts, started_s), drift=columns, classes=classes)
+
+
+def _report(request: DataRequest, checks: tuple[Check, ...], counts: dict[str, int], started_s: float) -> DataReport:
+    verdict, reason = _verdict(checks)
+    return DataReport(
+        snapshot_id=request.side.snapshot_id,
+        against_id=request.against.snapshot_id if request.against else "",
+        verdict=verdict,
+        reason=reason,
+        checks=checks,
+        drift=(),
+        classes=(),
+        counts=counts,
+        seconds=time.perf_counter() - started_s,
+    )
+
+
+def _verdict(checks: tuple[Check, ...]) -> tuple[Verdict, str]:
+    for verdict in ("BLOCK", "NEEDS REVIEW"):
+        deciding = [check for check in checks if check.outcome == verdict]
+        if deciding:
+            return verdict, " ".join(f"{check.name}: {check.reason}" for check in deciding)
+    judged = sum(check.outcome == "PASS" for check in checks)
+    return "PASS", f"All {judged} checks that could be judged are within their limits."
