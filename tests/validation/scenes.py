@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from driveflow import tables
 from tests.strategies import box_row, frame_row
-from validation.model.scene import EvaluationRequest
+from validation.model.scene import EvaluationRequest, Mode
 
 METRICS = ("AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl")
 Corners = tuple[float, float, float, float]
@@ -73,7 +73,9 @@ def simple(
     return EvaluationRequest(**(values | changes))
 
 
-def from_coco(truth: Mapping[str, object], predictions: Sequence[Mapping[str, object]]) -> EvaluationRequest:
+def from_coco(
+    truth: Mapping[str, object], predictions: Sequence[Mapping[str, object]], mode: Mode = "strict"
+) -> EvaluationRequest:
     """The request that a COCO data set and result list mean, in COCO's own order and with its detection limit."""
     names = {category["id"]: category["name"] for category in truth["categories"]}
     classes = tuple(names[number] for number in sorted(names))
@@ -84,6 +86,7 @@ def from_coco(truth: Mapping[str, object], predictions: Sequence[Mapping[str, ob
         predictions=_coco_boxes(predictions, names),
         classes=classes,
         max_detections=100,
+        mode=mode,
     )
 
 

@@ -38,7 +38,7 @@ def test_published_sets_give_the_published_numbers_and_those_of_pycocotools_run_
     expected = read_json(folder / "expected.json")[case]
     truth, predictions = read_json(folder / expected["gt"]), read_json(folder / expected["dt"])
 
-    evaluation = evaluate(from_coco(truth, predictions))
+    evaluation = evaluate(from_coco(truth, predictions, "coco"))
 
     _same(evaluation, {_NAMES[name]: value for name, value in expected["metrics"].items()})
     _same(evaluation, pycocotools_numbers(truth, predictions))
@@ -53,7 +53,7 @@ def test_a_set_with_crowds_whose_ids_are_text_on_one_side_gives_its_known_number
     truth = read_json(folder / expected["gt"])
     predictions = [row for row in read_json(folder / expected["dt"]) if row["score"] >= expected["min_score"]]
 
-    evaluation = evaluate(from_coco(truth, predictions))
+    evaluation = evaluate(from_coco(truth, predictions, "coco"))
 
     assert {name: evaluation.numbers[name] for name in expected["metrics"]} == pytest.approx(
         expected["metrics"], abs=1e-9
@@ -65,7 +65,7 @@ def test_the_made_set_gives_its_known_numbers_overall_and_per_class():
     expected = read_json(folder / "expected.json")
     truth, predictions = read_json(folder / "gt.json"), read_json(folder / "pred.json")
 
-    evaluation = evaluate(from_coco(truth, predictions))
+    evaluation = evaluate(from_coco(truth, predictions, "coco"))
 
     _same(evaluation, {_NAMES[name]: value for name, value in expected["metrics"].items()})
     for part in evaluation.per_class:
@@ -97,7 +97,7 @@ def test_a_set_whose_ids_start_at_zero_gives_its_known_numbers():
     for row in truth["annotations"]:
         row.pop("area", None)
 
-    evaluation = evaluate(from_coco(truth, predictions))
+    evaluation = evaluate(from_coco(truth, predictions, "coco"))
 
     _same(evaluation, {_NAMES[name]: value for name, value in expected["metrics"].items()})
 
@@ -107,4 +107,4 @@ def test_a_set_whose_ids_start_at_zero_gives_its_known_numbers():
 def test_any_set_with_distinct_scores_gives_the_numbers_of_pycocotools(seed):
     truth, predictions = random_coco(seed)
     if predictions:
-        _same(evaluate(from_coco(truth, predictions)), pycocotools_numbers(truth, predictions))
+        _same(evaluate(from_coco(truth, predictions, "coco")), pycocotools_numbers(truth, predictions))

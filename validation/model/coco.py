@@ -1,50 +1,39 @@
-"""COCO's twelve numbers, computed by hotcoco over exactly what the scene counts."""
+"""COCO's twelve numbers by hotcoco, an evaluator of other hands: what driveflow's own are checked against."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from validation.model.scene import COCO_DETECTION_LIMIT, Bools, Floats, Ints, Scene
+from validation.model.twelve import METRICS, CocoNumbers, Numbers
 
-Numbers: TypeAlias = Mapping[str, float | None]
-"""A COCO metric name -> its value from 0 to 1; None where there is no object to find."""
-
-METRICS = ("AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl")
+__all__ = ["METRICS", "Numbers", "hotcoco_numbers"]
 _ALL, _SMALL, _MEDIUM, _LARGE = range(4)
 _IOU50, _IOU75 = 0, 5
 
 
-@dataclass(frozen=True, slots=True)
-class CocoNumbers:
-    """The twelve numbers over all classes, and of each class in order."""
+def hotcoco_numbers(scene: Scene, frames: Ints) -> CocoNumbers:
+    """Return the numbers over the frames with these row numbers; frames of one score must be in COCO's order."""
+    import hotcoco
 
-    overall: Numbers
-    per_class: tuple[Numbers, ...]
+    if not len(frames) or not len(scene.detected.frame):
+        objects = bool((~scene.truth.ignore).any())
+        return CocoNumbers(_nothing_found(scene) if objects else dict.fromkeys(METRICS), ())
+    truth = hotcoco.COCO()
+    truth.dataset = _dataset(scene)
+    evaluator: Any = hotcoco.COCOeval(truth, truth.load_res(_results(scene)), "bbox")
+    evaluator.params.max_dets = [1, 10, COCO_DETECTION_LIMIT, max(scene.limit, COCO_DETECTION_LIMIT)]
+    evaluator.params.img_ids = (frames + 1).tolist()
+    evaluator.evaluate()
+    evaluator.accumulate()
+    return _summary(evaluator.eval["precision"], evaluator.eval["recall"])
 
 
-class CocoEvaluator:
-    """hotcoco with one scene loaded; owns the only copy of it in hotcoco's own form."""
-
-    def __init__(self, scene: Scene) -> None:
-        import hotcoco
-
-        truth = hotcoco.COCO()
-        truth.dataset = _dataset(scene)
-        evaluator = hotcoco.COCOeval(truth, truth.load_res(_results(scene)), "bbox")
-        evaluator.params.max_dets = [1, 10, COCO_DETECTION_LIMIT, max(scene.limit, COCO_DETECTION_LIMIT)]
-        self._evaluator: Any = evaluator
-        self._classes = len(scene.classes)
-
-    def numbers(self, frames: Ints) -> CocoNumbers:
-        """Return the numbers over the frames with these row numbers."""
-        if not len(frames):
-            return _summary(np.full((10, 101, self._classes, 4, 4), -1.0), np.full((10, self._classes, 4, 4), -1.0))
-        self._evaluator.params.img_ids = (frames + 1).tolist()
-        self._evaluator.evaluate()
-        self._evaluator.accumulate()
-        return _summary(self._evaluator.eval["precision"], self._evaluator.eval["recall"])
+def _nothing_found(scene: Scene) -> Numbers:
+    """Return what is right where there is no detection at all: 0 for all that has an object."""
+    area = scene.truth.area_px[~scene.truth.ignore]
+    sizes = {"s": (area <= 32**2).any(), "m": ((area >= 32**2) & (area <= 96**2)).any(), "l": (area >= 96**2).any()}
+    return {name: 0.0 if sizes.get(name[-1], True) else None for name in METRICS}
 
 
 def _summary(precision: Floats, recall: Floats) -> CocoNumbers:
@@ -78,7 +67,7 @@ def _mean(values: Floats) -> float | None:
 def _dataset(scene: Scene) -> dict[str, list[dict[str, object]]]:
     """Ids start at 1: evaluators of COCO's line take an object with id 0 for no object."""
     truth = scene.truth
-    boxes, crowd = _xywh(truth.corners).tolist(), _truthy(truth.ignore)
+    boxes, crowd = _xywh(truth.corners, truth.size).tolist(), _truthy(truth.ignore)
     rows = zip(truth.frame.tolist(), truth.label.tolist(), boxes, truth.area_px.tolist(), crowd, strict=True)
     return {
         "images": [{"id": number + 1, "width": 1, "height": 1} for number in range(len(scene.frame_ids))],
@@ -99,11 +88,12 @@ def _dataset(scene: Scene) -> dict[str, list[dict[str, object]]]:
 
 def _results(scene: Scene) -> Floats:
     found = scene.detected
-    return np.column_stack([found.frame + 1, _xywh(found.corners), found.score, found.label + 1]).astype(np.float64)
+    xywh = _xywh(found.corners, found.size)
+    return np.column_stack([found.frame + 1, xywh, found.score, found.label + 1]).astype(np.float64)
 
 
-def _xywh(corners: Floats) -> Floats:
-    return np.column_stack([corners[:, :2], corners[:, 2:] - corners[:, :2]])
+def _xywh(corners: Floats, size: Floats | None) -> Floats:
+    return np.column_stack([corners[:, :2], corners[:, 2:] - corners[:, :2] if size is None else size])
 
 
 def _truthy(flags: Bools) -> list[int]:

@@ -1,43 +1,45 @@
-"""Measure a model: one matching, COCO's numbers beside it, and a check that the two agree."""
+"""Measure a model: one matching for every number, and checks of the evaluator inside each evaluation."""
 
 import time
+from itertools import pairwise
 
 import numpy as np
 
-from driveflow.errors import IntegrityError
-from driveflow.flow.sections import Metric
 from driveflow.predicates import matches as frames_where
-from validation.model.build_scene import build_scene
-from validation.model.coco import CocoEvaluator, CocoNumbers
+from validation.model.arrange import Arrangement, arrange
+from validation.model.build_scene import raw_scene
 from validation.model.confusion import confusion, find_mistakes
 from validation.model.curves import OperatingPoint, curve, operating_point, point_at
 from validation.model.evaluation import ClassResult, Evaluation, ScoreBin, SliceResult
-from validation.model.match import Matches, match
-from validation.model.resample import Scored, sample_metric
+from validation.model.match import Matches
 from validation.model.scene import EvaluationRequest, Ints, Scene
+from validation.model.self_check import check_evaluator
+from validation.model.twelve import CocoNumbers, Tally, tally, tally_and_match
 
-_AGREE = 1e-9
 _BINS = 10
-_CHECKED: tuple[Metric, ...] = ("AP", "AP50", "AP75", "AR100")
 
 
 def evaluate(request: EvaluationRequest) -> Evaluation:
     """Return everything there is to say about the predictions.
 
     Frames count for a class only where somebody looked for it; an empty frame counts; no detections give 0, no
-    objects give None. The result does not depend on the order of any table.
+    objects give None. In mode strict the result does not depend on the order of any table.
 
     Raises:
         InvalidInputError: numbers that are none, or boxes turned inside out.
-        IntegrityError: two ways of computing the same number disagree.
+        IntegrityError: two ways of computing the same number disagree, or the truth itself does not score 1.
     """
     started_s = time.perf_counter()
-    scene = build_scene(request)
-    found = match(scene.detected, scene.truth)
-    evaluator = CocoEvaluator(scene)
+    raw = request.raw or raw_scene(request)
+    how = Arrangement(request.mode, request.min_score, request.max_detections)
+    scene = arrange(raw, how)
+    checks = check_evaluator(raw, how)
+    usual, found = tally_and_match(scene)
     counted = np.flatnonzero(scene.looked_for())
-    numbers = evaluator.numbers(counted)
-    _check_agreement(Scored(scene, found), numbers, counted)
+    numbers = usual.numbers()
+    asked = tally(scene, np.array(sorted(request.thresholds))) if request.thresholds else usual
+    if request.thresholds:
+        numbers = asked.numbers()
     points = _operating_points(scene, found)
     mistakes = find_mistakes(scene, found, points)
     return Evaluation(
@@ -45,7 +47,7 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
         model_digest=request.model_digest,
         numbers=numbers.overall,
         per_class=_per_class(scene, found, numbers, points),
-        per_slice=_per_slice(request, scene, evaluator, counted),
+        per_slice=_per_slice(request, scene, asked, counted),
         confusion=confusion(scene, found, mistakes, points),
         bins=_bins(scene, found),
         corrections=scene.corrections,
@@ -57,48 +59,55 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
         objects=int((~scene.truth.ignore).sum()),
         detections=len(scene.detected.frame),
         seconds=time.perf_counter() - started_s,
+        mode=request.mode,
+        by_threshold=dict(zip(_spelled(asked), numbers.by_threshold, strict=True)),
+        checks=checks,
     )
 
 
-def _check_agreement(scored: Scored, numbers: CocoNumbers, frames: Ints) -> None:
-    for metric in _CHECKED:
-        own, _ = sample_metric(scored, metric, frames, resamples=0).overall()
-        other = numbers.overall[metric]
-        if (other is None) != bool(np.isnan(own)) or (other is not None and abs(own - other) > _AGREE):
-            raise IntegrityError(
-                f"{metric} is {own} by driveflow's matches and {other} by hotcoco: neither can be used."
-            )
+def _spelled(asked: Tally) -> list[str]:
+    return [f"{threshold:.10g}" for threshold in asked.thresholds]
 
 
 def _operating_points(scene: Scene, found: Matches) -> tuple[OperatingPoint, ...]:
     right, wrong = found.right()[0], found.wrong()[0]
     every = operating_point(scene.detected.score, right, wrong, int((~scene.truth.ignore).sum()))
+    objects_of = _objects(scene)
     points = []
-    for label in range(len(scene.classes)):
-        rows = scene.detected.label == label
-        objects = int(((scene.truth.label == label) & ~scene.truth.ignore).sum())
-        columns = (scene.detected.score[rows], right[rows], wrong[rows], objects)
+    for label, rows in enumerate(_class_rows(scene.detected.label, scene)):
+        columns = (scene.detected.score[rows], right[rows], wrong[rows], int(objects_of[label]))
         # Without an object there is no best score of its own: the one of all classes together shows its false alarms.
-        points.append(operating_point(*columns) if objects else point_at(every.score, *columns))
+        points.append(operating_point(*columns) if objects_of[label] else point_at(every.score, *columns))
     return tuple(points)
+
+
+def _class_rows(sorted_labels: Ints, scene: Scene) -> list[slice]:
+    """Return the rows of each class in a table that is sorted by class."""
+    bounds = np.searchsorted(sorted_labels, np.arange(len(scene.classes) + 1)).tolist()
+    return [slice(first, last) for first, last in pairwise(bounds)]
+
+
+def _objects(scene: Scene) -> Ints:
+    return np.bincount(scene.truth.label[~scene.truth.ignore], minlength=len(scene.classes))
 
 
 def _per_class(
     scene: Scene, found: Matches, numbers: CocoNumbers, points: tuple[OperatingPoint, ...]
 ) -> tuple[ClassResult, ...]:
     right, wrong = found.right()[0], found.wrong()[0]
+    objects_of = _objects(scene)
+    ignored_of = np.bincount(scene.truth.label[scene.truth.ignore], minlength=len(scene.classes))
     results = []
-    for label, name in enumerate(scene.classes):
-        rows, own = scene.detected.label == label, scene.truth.label == label
-        objects, frames = int((own & ~scene.truth.ignore).sum()), int(scene.annotated[:, label].sum())
+    for label, rows in enumerate(_class_rows(scene.detected.label, scene)):
+        objects, frames = int(objects_of[label]), int(scene.annotated[:, label].sum())
         results.append(
             ClassResult(
-                class_name=name,
+                class_name=scene.classes[label],
                 numbers=numbers.per_class[label],
                 frames=frames,
                 objects=objects,
-                ignored=int((own & scene.truth.ignore).sum()),
-                detections=int(rows.sum()),
+                ignored=int(ignored_of[label]),
+                detections=rows.stop - rows.start,
                 point=points[label],
                 false_per_frame=points[label].false / frames if frames else 0.0,
                 curve=curve(scene.detected.score[rows], right[rows], wrong[rows], objects),
@@ -107,23 +116,23 @@ def _per_class(
     return tuple(results)
 
 
-def _per_slice(
-    request: EvaluationRequest, scene: Scene, evaluator: CocoEvaluator, counted: Ints
-) -> tuple[SliceResult, ...]:
-    row_of = {frame_id: row for row, frame_id in enumerate(scene.frame_ids)}
-    frame_ids = request.frames["frame_id"].to_pylist()
+def _per_slice(request: EvaluationRequest, scene: Scene, asked: Tally, counted: Ints) -> tuple[SliceResult, ...]:
+    row_of = {frame_id: row for row, frame_id in enumerate(scene.frame_ids)} if request.slices else {}
+    frame_ids = request.frames["frame_id"].to_pylist() if request.slices else []
     rows_in_order = np.array([row_of[frame_id] for frame_id in frame_ids], np.int64)
     results = []
     for section in request.slices:
         mask = np.asarray(frames_where(request.frames, request.boxes, section.where), bool)
         rows = np.intersect1d(rows_in_order[mask], counted)
+        inside = np.zeros(len(scene.frame_ids), bool)
+        inside[rows] = True
         results.append(
             SliceResult(
                 name=section.name,
-                numbers=evaluator.numbers(rows).overall,
+                numbers=asked.numbers(rows).overall,
                 frames=len(rows),
                 drive_groups=len(np.unique(scene.frame_group[rows])),
-                objects=int((np.isin(scene.truth.frame, rows) & ~scene.truth.ignore).sum()),
+                objects=int((inside[scene.truth.frame] & ~scene.truth.ignore).sum()),
                 rows=rows,
             )
         )

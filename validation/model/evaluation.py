@@ -1,12 +1,14 @@
 """What an evaluation says, as records."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from validation.model.coco import Numbers
 from validation.model.confusion import Confusion, Mistakes
 from validation.model.curves import Curve, OperatingPoint
 from validation.model.match import Matches
-from validation.model.scene import Correction, Ints, Scene
+from validation.model.scene import Correction, Ints, Mode, Scene
+from validation.model.self_check import Check
+from validation.model.twelve import Numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +67,6 @@ class Evaluation:
     objects: int
     detections: int
     seconds: float
+    mode: Mode = "strict"
+    by_threshold: Mapping[str, float | None] = field(default_factory=dict)  # AP at each threshold of overlap
+    checks: tuple[Check, ...] = ()

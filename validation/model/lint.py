@@ -1,51 +1,53 @@
 """Refuse numbers that are none; count and name what is not counted as given."""
 
-import polars as pl
+from collections.abc import Iterable
+
+import numpy as np
 
 from driveflow.errors import InvalidInputError
-from validation.model.scene import Correction
+from validation.model.raw import RawBoxes, RawScene
+from validation.model.scene import Bools, Correction, Ints
 
-CORNERS = ("x1", "y1", "x2", "y2")
 _EXAMPLES = 5
 
 
-def split(rows: pl.DataFrame, keep: pl.Expr | pl.Series) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Return the rows that are kept and the rows that are not."""
-    mask = rows.select(keep=keep).get_column("keep") if isinstance(keep, pl.Expr) else keep
-    return rows.filter(mask), rows.filter(~mask)
+def refuse_broken(raw: RawScene) -> None:
+    """Refuse what no evaluator may count: evaluators take a score that is no number for any number.
+
+    Raises:
+        InvalidInputError: a corner or a score that is missing or no finite number, or a box that ends before it begins.
+    """
+    for boxes, what in ((raw.truth, "truth box"), (raw.found, "prediction")):
+        broken = ~np.isfinite(boxes.corners).all(axis=1)
+        _refuse(raw, boxes, np.asarray(broken), f"A {what} has a corner that is no number")
+        turned = (boxes.sizes() < 0).any(axis=1)
+        _refuse(raw, boxes, np.asarray(turned), f"A {what} ends before it begins (x2 < x1 or y2 < y1)")
+    if raw.found.score is not None:
+        broken = ~np.isfinite(raw.found.score)
+        _refuse(raw, raw.found, broken, "A prediction has a score that is no number")
 
 
-def correction(kind: str, rows: pl.DataFrame, done: str) -> list[Correction]:
-    """Return what there is to say about `rows`, which were treated as `done` says; nothing where there are none."""
-    if not rows.height:
+def correction(kind: str, raw: RawScene, boxes: RawBoxes, rows: Ints, done: str) -> list[Correction]:
+    """Return what there is to say about `rows` of `boxes`, which were treated as `done` says; nothing without rows."""
+    if not len(rows):
         return []
-    pairs = rows.select(text=pl.format("{} in frame {}", "class_name", "frame_id"))["text"]
-    return [Correction(kind, rows.height, sample(pairs.unique().sort()), done)]
+    strangers = len(raw.classes) + len(raw.strange_classes)
+    places = np.unique(boxes.frame[rows] * strangers + boxes.label[rows])[:_EXAMPLES]
+    said = [f"{raw.class_name(int(at % strangers))} in frame {raw.frame_name(int(at // strangers))}" for at in places]
+    return [Correction(kind, len(rows), tuple(said), done)]
 
 
-def refuse_broken_boxes(rows: pl.DataFrame, what: str) -> None:
-    """Raise InvalidInputError for a box whose corners are no finite numbers, or that ends before it begins."""
-    numbers = rows.filter(~pl.all_horizontal(pl.col(name).is_finite().fill_null(value=False) for name in CORNERS))
-    _refuse(numbers, what, "has a corner that is no number")
-    turned = rows.filter((pl.col("x2") < pl.col("x1")) | (pl.col("y2") < pl.col("y1")))
-    _refuse(turned, what, "ends before it begins (x2 < x1 or y2 < y1)")
-
-
-def refuse_broken_scores(rows: pl.DataFrame) -> None:
-    """Raise InvalidInputError for a score that is missing or no finite number: evaluators count it as any number."""
-    _refuse(
-        rows.filter(~pl.col("score").is_finite().fill_null(value=False)), "prediction", "has a score that is no number"
-    )
-
-
-def _refuse(rows: pl.DataFrame, what: str, complaint: str) -> None:
-    if rows.height:
-        first = rows.sort("frame_id").row(0, named=True)
-        values = {name: first[name] for name in (*CORNERS, "score") if name in first}
-        where = f"class {first['class_name']!r} in frame {first['frame_id']}, {values}"
-        raise InvalidInputError(f"A {what} {complaint}: {where} ({rows.height} such in all).")
-
-
-def sample(values: pl.Series) -> tuple[str, ...]:
+def sample(values: Iterable[object]) -> tuple[str, ...]:
     """Return the first few values as text."""
-    return tuple(str(value) for value in values.head(_EXAMPLES).to_list())
+    return tuple(str(value) for value, _ in zip(values, range(_EXAMPLES), strict=False))
+
+
+def _refuse(raw: RawScene, boxes: RawBoxes, broken: Bools, complaint: str) -> None:
+    rows = np.flatnonzero(broken)
+    if len(rows):
+        row = int(rows[np.argmin(boxes.frame[rows])])
+        corners = ", ".join(f"{value:g}" for value in boxes.corners[row])
+        score = f", score {boxes.score[row]:g}" if boxes.score is not None else ""
+        place = f"class {raw.class_name(int(boxes.label[row]))!r} in frame {raw.frame_name(int(boxes.frame[row]))}"
+        where = f"{boxes.where(row)}: {place}, x1 y1 x2 y2 {corners}{score}"
+        raise InvalidInputError(f"{complaint}: {where} ({len(rows)} such in all).")

@@ -48,15 +48,6 @@ class Pairs:
     overlap: Floats
 
 
-def match(detected: Detected, truth: Truth, thresholds: Floats = THRESHOLDS) -> Matches:
-    """Return which detection found which object, within each class of each frame."""
-    frames = 1 + max(int(detected.frame.max(initial=0)), int(truth.frame.max(initial=0)))
-    place_of_detection = detected.label * frames + detected.frame
-    place_of_truth = truth.label * frames + truth.frame
-    pairs = overlapping_pairs(detected, truth, (place_of_detection, place_of_truth), float(thresholds.min()))
-    return choose(pairs, truth.ignore, len(detected.frame), thresholds)
-
-
 def overlapping_pairs(detected: Detected, truth: Truth, places: tuple[Ints, Ints], least: float) -> Pairs:
     """Return the pairs of one place whose overlap is at least `least`; both place columns must be sorted."""
     start = np.searchsorted(places[1], places[0], "left")

@@ -1,6 +1,7 @@
 """One model's predictions and the truth, as sorted arrays that every computation shares."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -8,6 +9,15 @@ from numpy.typing import NDArray
 
 from driveflow.flow.sections import SliceSection
 
+if TYPE_CHECKING:
+    from validation.model.raw import RawScene
+
+Mode: TypeAlias = Literal["strict", "coco"]
+"""How ties, limits, ignore regions and classes that nobody looked for are taken.
+
+strict: detections of one score are a group, the limit comes from the data, ignore regions and unlabeled classes count
+for nobody. coco: as pycocotools has it, in the order of the file, 100 detections of a class in a frame, crowds only.
+"""
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -20,8 +30,9 @@ class EvaluationRequest:
     """One model's predictions on one hold-out.
 
     `frames` and `boxes` are the hold-out's tables, `predictions` the model's (schemas in `driveflow.tables`);
-    detections under `min_score` are not counted. `max_detections` of one class in one frame: 0 takes the limit from
-    the data, at least COCO's 100.
+    detections under `min_score` are not counted. `max_detections` of one class in one frame: 0 takes what `mode` has,
+    in mode strict the limit from the data, at least COCO's 100. `thresholds` of overlap: none are COCO's ten. Where
+    truth and predictions are there as arrays already (`raw`), the tables only serve slices.
     """
 
     frames: pa.Table
@@ -33,6 +44,9 @@ class EvaluationRequest:
     max_detections: int = 0
     holdout_id: str = ""
     model_digest: str = ""
+    mode: Mode = "strict"
+    thresholds: tuple[float, ...] = ()
+    raw: "RawScene | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +61,24 @@ class Correction:
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """Annotated boxes, sorted by class, frame, ignore and box id. `ignore` rows are regions."""
+    """Annotated boxes, sorted by class and frame, then by corners (strict) or as given (coco). `ignore`: regions.
+
+    `size` is width and height as given, where they were: corners round them.
+    """
 
     frame: Ints
     label: Ints
     corners: Floats
     area_px: Floats
     ignore: Bools
+    size: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """Predicted boxes, sorted by class, frame, falling score and box id, so that file order cannot matter.
+    """Predicted boxes, sorted by class, frame and falling score, then by corners (strict) or as given (coco).
 
-    `rank` counts from 0 within one class of one frame.
+    `rank` counts those with a higher score within one class of one frame; in mode coco also equal ones given before.
     """
 
     frame: Ints
@@ -68,6 +86,7 @@ class Detected:
     corners: Floats
     score: Floats
     rank: Ints
+    size: Floats | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +103,8 @@ class Scene:
     limit: int
     under_min_score: int
     corrections: tuple[Correction, ...]
+    by_score: Ints  # rows of `detected` by class and falling score; in mode coco equal ones in COCO's order
+    mode: Mode = "strict"
 
     def looked_for(self, label: int | None = None) -> Bools:
         """Return in which frames somebody looked for a class, or for any class."""

@@ -33,6 +33,7 @@ class _Detections:
     right: Bools
     counted: Bools  # right or wrong; the others lie in ignore regions
     groups: int
+    ends: Ints  # the last detection that comes in together with each: those of one score do
 
 
 def class_metric(scene: Scene, matches: Matches, metric: Metric, label: int, group_of_frame: Ints) -> ClassMetric:
@@ -43,7 +44,9 @@ def class_metric(scene: Scene, matches: Matches, metric: Metric, label: int, gro
     rows = np.flatnonzero((scene.detected.label == label) & (group_of_frame[scene.detected.frame] >= 0))
     rows = rows[np.argsort(-scene.detected.score[rows], kind="stable")]
     right = matches.right()[:, rows]
-    found = _Detections(group_of_frame[scene.detected.frame[rows]], right, right | matches.wrong()[:, rows], groups)
+    counted = right | matches.wrong()[:, rows]
+    ends = _ends(scene.detected.score[rows]) if scene.mode == "strict" else np.arange(len(rows))
+    found = _Detections(group_of_frame[scene.detected.frame[rows]], right, counted, groups, ends)
     if metric == "AR100":
         return _recall(found, objects_of, scene.detected.rank[rows] < COCO_DETECTION_LIMIT)
     chosen = {"AP": tuple(range(len(right))), "AP50": (_IOU50,), "AP75": (_IOU75,)}[metric]
@@ -71,12 +74,20 @@ def _average_precision(found: _Detections, objects_of: Floats, chosen: tuple[int
         total = np.zeros(len(weight))
         for threshold in chosen:
             at = np.flatnonzero(found.right[threshold])
-            hits = np.cumsum(weight[:, found.group[at]], axis=1)
-            seen = running.of(found.counted[threshold])[:, at]
+            last = np.flatnonzero(np.diff(found.ends[at], append=len(found.ends)))
+            hits = np.cumsum(weight[:, found.group[at]], axis=1)[:, last]
+            seen = running.of(found.counted[threshold])[:, found.ends[at[last]]]
             total += interpolated_precision(hits, seen, wanted).mean(axis=1)
         return np.where(objects > 0, total / len(chosen), np.nan)
 
     return ClassMetric(max(len(found.group), found.groups, 101), compute)
+
+
+def _ends(falling: Floats) -> Ints:
+    """Return, for each score, where the last equal one stands."""
+    last = np.flatnonzero(np.diff(falling, append=np.nan) != 0)
+    ends: Ints = last[np.searchsorted(last, np.arange(len(falling)))]
+    return ends
 
 
 class _RunningCounts:
