@@ -9,6 +9,7 @@ from cli.output import table
 from pipelines.local_run import RunOutcome, RunRequest
 
 _GATE_NOT_PASSED = 5
+_NOT_PASSED = {"BLOCK", "NEEDS DATA"}
 _SNAPSHOTS = {
     "merge_batches": "snapshot",
     "filter_frames": "snapshot",
@@ -32,6 +33,7 @@ def result(outcome: RunOutcome, request: RunRequest) -> dict[str, Any]:
         "campaign": outputs.get("hand_off_frames", {}).get("campaign") or None,
         "due": outputs.get("plan_run", {}).get("due"),
         "why": outputs.get("plan_run", {}).get("why"),
+        "data_verdict": outputs.get("validate_data", {}).get("verdict"),
         "verdict": outputs.get("validate_model", {}).get("outcome"),
         "model_version": outputs.get("promote_model", {}).get("version") or None,
         "report": _pages(outcome).get("validate_model.report"),
@@ -54,7 +56,7 @@ def result_text(value: Mapping[str, Any]) -> str:
         for step in value["steps"]
     ]
     lines = [table(rows), "", f"run {value['run_id']}: {value['state'].lower()}"]
-    for name in ("why", "campaign", "verdict", "model_version", "report"):
+    for name in ("why", "campaign", "data_verdict", "verdict", "model_version", "report"):
         if value[name]:
             lines.append(f"{name.replace('_', ' ')}: {value[name]}")
     lines += [f"note: {note}" for note in value["notes"]]
@@ -64,8 +66,9 @@ def result_text(value: Mapping[str, Any]) -> str:
 
 
 def exit_code(value: Mapping[str, Any]) -> int:
-    """Return 5 where the gate did not pass, else 0."""
-    return _GATE_NOT_PASSED if value["verdict"] in {"BLOCK", "NEEDS DATA"} else 0
+    """Return 5 where the gate did not pass, or the data did not and nothing was trained; else 0."""
+    blocked = value["data_verdict"] == "BLOCK" or value["verdict"] in _NOT_PASSED
+    return _GATE_NOT_PASSED if blocked else 0
 
 
 def _step(step: Any) -> dict[str, Any]:  # noqa: ANN401 a step row

@@ -54,7 +54,7 @@ class StepSpec:
     """What a step is: its name, the packages whose code decides its result, and whether it looks at the world.
 
     A step that touches the world is never reused. The step that opens the run notes the run itself; `ends` names the
-    pipelines whose run is over when this step has succeeded.
+    pipelines whose run is over when this step has succeeded, `goes_on_if` the output without which any run is over.
     """
 
     name: str
@@ -62,6 +62,7 @@ class StepSpec:
     touches_world: bool = False
     opens_run: bool = False
     ends: tuple[str, ...] = ()
+    goes_on_if: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +172,8 @@ def _finish(ledger: Ledger, spec: StepSpec, attempt: _Attempt, done: _Done) -> N
         detail=done.detail(),
     )
     ledger.finish_step(attempt.run_id, spec.name, row)
-    if ledger.run(attempt.run_id).pipeline in spec.ends:
+    is_over = bool(spec.goes_on_if) and not done.result.outputs[spec.goes_on_if]
+    if is_over or ledger.run(attempt.run_id).pipeline in spec.ends:
         ledger.finish_run(attempt.run_id, "SUCCEEDED")
 
 

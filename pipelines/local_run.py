@@ -34,6 +34,7 @@ STEPS = (
     "decide_training",
     "collect_labels",
     "build_training_set",
+    "validate_data",
     "train_model",
     "validate_model",
     "promote_model",
@@ -235,6 +236,8 @@ def _is_complete(pipeline: str, steps: list[StepRow]) -> bool:
         return False
     if pipeline == "retrain" and not plan.outputs.get("due"):
         return set(done) == {"plan_run", "decide_training"}
+    if "validate_data" in done and not done["validate_data"].outputs.get("sound"):
+        return "train_model" not in done
     return ("hand_off_frames" if pipeline == "curate" else "promote_model") in done
 
 

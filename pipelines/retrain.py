@@ -8,6 +8,7 @@ from components.build_training_set import build_training_set
 from components.collect_labels import collect_labels
 from components.promote_model import promote_model
 from components.train_model import train_model
+from components.validate_data import validate_data
 from components.validate_model import validate_model
 from pipelines.tasks import Prepare
 
@@ -32,6 +33,21 @@ def train_steps(plan: Any, labeled: Any, signals: Any, prepare: Prepare) -> None
             snapshot=labeled, signals=signals, settings=plan.outputs["training_set_settings"], run_id=run_id
         )
     )
+    checked = prepare(
+        validate_data(
+            training=frozen.outputs["training"],
+            holdout=frozen.outputs["holdout"],
+            signals=signals,
+            settings=plan.outputs["validate_data_settings"],
+            run_id=run_id,
+        )
+    )
+    with dsl.If(checked.outputs["Output"] == True, name="sound"):  # noqa: E712 KFP overloads the comparison
+        _model_steps(plan, frozen, signals, prepare)
+
+
+def _model_steps(plan: Any, frozen: Any, signals: Any, prepare: Prepare) -> None:  # noqa: ANN401 KFP's tasks
+    run_id = dsl.PIPELINE_JOB_ID_PLACEHOLDER
     trained = prepare(
         train_model(training=frozen.outputs["training"], settings=plan.outputs["train_settings"], run_id=run_id)
     )

@@ -44,8 +44,10 @@ def _labeled_now(context: StepContext, world: World) -> set[str]:
 
 
 def _labeled_then(context: StepContext, flow: Flow) -> set[str]:
-    """Return the frames that had labels when the newest model was trained."""
-    uri: Any = context.ledger.latest_step_output(flow.name, ("retrain", "flow"), "collect_labels", "snapshot")
+    """Return the frames that had labels when a model was trained last: not all runs that collect labels train one."""
+    promoted = context.ledger.latest_step(flow.name, ("retrain", "flow"), "promote_model")
+    steps = context.ledger.steps(promoted.run_id) if promoted is not None else []
+    uri: Any = next((step.outputs.get("snapshot") for step in steps if step.step == "collect_labels"), None)
     return _labeled(uri) if uri else set()
 
 

@@ -65,11 +65,13 @@ def _sections(flow: "Flow", world: "World", steered: Mapping[str, Json]) -> dict
         name: write_section(getattr(flow, name))
         for name in ("taxonomy", "merge", "holdout", "splits", "filters", "labeling", "training", "validation", "gate")
     }
+    data_validation = write_section(flow.data_validation)
     corner_cases: Json = [write_section(case) for case in flow.corner_cases]
     classes: Json = list(flow.taxonomy.classes)
     model = flow.registry.model or flow.name
     # Where no rule asks what it sees, a new champion is no reason to filter again.
     champion: dict[str, Json] = {"champion": world.champion_uri} if flow.filters.shield.by_predictions else {}
+    arrival: dict[str, Json] = {"arrival": [batch.name for batch in flow.batches]} if flow.filters.by_arrival else {}
     fixed: Json = {batch.name: batch.split for batch in flow.batches if batch.split}
     return {
         "import": {"batches": world.batches, "taxonomy": plain["taxonomy"]},
@@ -81,12 +83,20 @@ def _sections(flow: "Flow", world: "World", steered: Mapping[str, Json]) -> dict
             "as_of": {batch.name: batch.as_of for batch in flow.batches if batch.as_of},
             "withdrawn": world.withdrawn,
         },
-        "filter": {"filters": plain["filters"], "corner_cases": corner_cases, "by_hand": world.by_hand} | champion,
+        "filter": {"filters": plain["filters"], "corner_cases": corner_cases, "by_hand": world.by_hand}
+        | champion
+        | arrival,
         "corner_case": {"corner_cases": corner_cases, "labeling": plain["labeling"], "champion": world.champion_uri}
         | dict(steered),
         "hand_off": {"labeling": plain["labeling"], "flow": flow.name, "purpose": "train"},
         "collect": {"campaigns": list(world.campaigns), "returns": world.returns_listing, "classes": classes},
         "training_set": {"leak_max_bits": flow.validation.leak_max_bits, "withdrawn": world.withdrawn},
+        "validate_data": {
+            "data_validation": data_validation,
+            "against": world.trained_on,
+            "champion": world.champion_uri,
+            "model": model,
+        },
         "train": {"training": plain["training"]},
         "validate": {
             "validation": plain["validation"],

@@ -10,6 +10,7 @@ from driveflow.errors import NotFoundError
 from driveflow.flow.profile import batch_address
 from driveflow.flow.sections import BatchSection, Flow
 from driveflow.reuse import put_object
+from driveflow.snapshots import open_snapshot
 from driveflow.steps import StepContext
 from driveflow.withdrawn import withdrawn_ids
 
@@ -18,8 +19,9 @@ from driveflow.withdrawn import withdrawn_ids
 class World:
     """What the plan saw: batches with listings, returned labels, the curated snapshot, the champion, what must not be.
 
-    `withdrawn` is the address of the list of withdrawn frames, `by_hand` that of what people said of the filters'
-    decisions; each is empty where there is nothing.
+    `trained_on` is the training data of the newest model, empty where there is none. `withdrawn` is the address of the
+    list of withdrawn frames, `by_hand` that of what people said of the filters' decisions; each is empty where there is
+    nothing.
     """
 
     batches: list[dict[str, Any]]
@@ -29,6 +31,7 @@ class World:
     returns_listing: str
     base_snapshot: str
     champion_uri: str
+    trained_on: str
     withdrawn: str
     by_hand: str
 
@@ -50,9 +53,21 @@ def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> Wor
         returns_listing=put_object(context.place.store, canonical_json(returned).encode(), ".json"),
         base_snapshot=_base_snapshot(context, flow) if pipeline == "retrain" else "",
         champion_uri=champion.model_uri if champion else "",
+        trained_on=_trained_on(context, flow),
         withdrawn=_withdrawn(context.place.store),
         by_hand=put_by_hand(context.place.store),
     )
+
+
+def _trained_on(context: StepContext, flow: Flow) -> str:
+    """Return the training snapshot of the newest model; nothing where that is gone."""
+    newest = context.ledger.newest_trained(flow.registry.model or flow.name)
+    if newest is None or not newest.snapshot_uri:
+        return ""
+    try:
+        return open_snapshot(newest.snapshot_uri).uri
+    except NotFoundError:
+        return ""
 
 
 def _withdrawn(store: str) -> str:

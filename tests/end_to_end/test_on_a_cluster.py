@@ -33,7 +33,8 @@ secrets: [DRIVEFLOW_LEDGER_URL, AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY]
 s3: {{endpoint: "{endpoint}", region: us-east-1}}
 """
 _FLOW = ("plan-run", "import-batches", "merge-batches", "fingerprint-frames", "filter-frames", "find-corner-cases")
-_FLOW += ("hand-off-frames", "collect-labels", "build-training-set", "train-model", "validate-model", "promote-model")
+_FLOW += ("hand-off-frames", "collect-labels", "build-training-set", "validate-data", "train-model", "validate-model")
+_FLOW += ("promote-model",)
 _WORLD = frozenset(("plan-run", "hand-off-frames", "collect-labels", "train-model", "promote-model"))
 _TRAINING = ("collect-labels", "fingerprint-frames", "build-training-set", "train-model", "validate-model")
 

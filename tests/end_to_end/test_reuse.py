@@ -22,10 +22,12 @@ _PURE = {
     "filter_frames",
     "find_corner_cases",
     "build_training_set",
+    "validate_data",
     "validate_model",
 }
-_CURATE = _PURE - {"build_training_set", "validate_model"}
-_JUDGES_BY_CHAMPION = {"find_corner_cases", "validate_model"}  # the first run made a champion, which they look at
+_CURATE = _PURE - {"build_training_set", "validate_data", "validate_model"}
+# the first run made a champion, which they look at, and data to compare with
+_JUDGES_BY_CHAMPION = {"find_corner_cases", "validate_data", "validate_model"}
 
 
 _ODD = "python3 wörk 'q' \"d\" #1 100% {{$}} ;&"  # all that URIs, JSON, shells and KFP's placeholders trip over

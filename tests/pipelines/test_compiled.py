@@ -15,7 +15,7 @@ batches: [{name: a, path: a}]
 training: {trainer: command, command: [python3, train.py, "{{$.inputs}}"]}
 """
 MOST_BYTES = 200_000
-MOST_TASKS = 12
+MOST_TASKS = 13
 WORLD = ("plan-run", "hand-off-frames", "collect-labels", "train-model", "promote-model")
 PIPELINES = ("curate", "retrain", "flow")
 

@@ -28,7 +28,8 @@ class Side:
 class DataRequest:
     """A snapshot to validate.
 
-    `against` is the one before it. `predictions` (PREDICTIONS) are what the champion is known to have seen; a frame
+    `against` is the one before it, and `compared` the part that is held against it where that is not all (the hold-out
+    is the same before and now). `predictions` (PREDICTIONS) are what the champion is known to have seen; a frame
     that it looked at and saw nothing in has a row without a class, one that it never saw has none. `quarantine` is what
     the import left out.
     """
@@ -37,6 +38,7 @@ class DataRequest:
     classes: tuple[str, ...]
     settings: DataValidationSection = field(default_factory=DataValidationSection)
     against: Side | None = None
+    compared: Side | None = None
     predictions: pa.Table | None = None
     quarantine: pa.Table = field(default_factory=columns.QUARANTINE.empty_table)
 

@@ -26,7 +26,7 @@ def validate_data(request: DataRequest) -> DataReport:
     if schema.outcome == "BLOCK":
         return _report(request, (schema,), counts, started_s)
     classes = class_rows(data, request.classes)
-    drift, columns = check_drift(request, data)
+    drift, columns = check_drift(request, data if request.compared is None else Prepared(request.compared))
     checks = (
         schema,
         *check_boxes(data, request.settings),
