@@ -61,14 +61,10 @@ def _changed(flow: "Flow", inputs: Mapping[str, Value]) -> "Flow":
 def _sections(flow: "Flow", world: "World", steered: Mapping[str, Json]) -> dict[str, Json]:
     from components.work.settings import write_section
 
-    plain = {
-        name: write_section(getattr(flow, name))
-        for name in ("taxonomy", "merge", "holdout", "splits", "filters", "labeling", "training", "validation", "gate")
-    }
-    data_validation = write_section(flow.data_validation)
+    names = ("taxonomy", "merge", "holdout", "splits", "filters", "labeling")
+    plain = {name: write_section(getattr(flow, name)) for name in names}
     corner_cases: Json = [write_section(case) for case in flow.corner_cases]
     classes: Json = list(flow.taxonomy.classes)
-    model = flow.registry.model or flow.name
     # Where no rule asks what it sees, a new champion is no reason to filter again.
     champion: dict[str, Json] = {"champion": world.champion_uri} if flow.filters.shield.by_predictions else {}
     arrival: dict[str, Json] = {"arrival": [batch.name for batch in flow.batches]} if flow.filters.by_arrival else {}
@@ -90,21 +86,24 @@ def _sections(flow: "Flow", world: "World", steered: Mapping[str, Json]) -> dict
         | dict(steered),
         "hand_off": {"labeling": plain["labeling"], "flow": flow.name, "purpose": "train"},
         "collect": {"campaigns": list(world.campaigns), "returns": world.returns_listing, "classes": classes},
+        **_model_sections(flow, world),
+    }
+
+
+def _model_sections(flow: "Flow", world: "World") -> dict[str, Json]:
+    """Return the sections of the steps from the training set on."""
+    from components.work.settings import write_section
+
+    names = ("data_validation", "training", "validation", "gate")
+    plain = {name: write_section(getattr(flow, name)) for name in names}
+    model = flow.registry.model or flow.name
+    seen: dict[str, Json] = {"model": model, "champion": world.champion_uri}
+    return {
         "training_set": {"leak_max_bits": flow.validation.leak_max_bits, "withdrawn": world.withdrawn},
-        "validate_data": {
-            "data_validation": data_validation,
-            "against": world.trained_on,
-            "champion": world.champion_uri,
-            "model": model,
-        },
+        "validate_data": {**seen, "data_validation": plain["data_validation"], "against": world.trained_on},
         "train": {"training": plain["training"]},
-        "validate": {
-            "validation": plain["validation"],
-            "gate": plain["gate"],
-            "model": model,
-            "champion": world.champion_uri,
-        },
-        "promote": {"model": model, "promote": flow.registry.promote, "champion": world.champion_uri},
+        "validate": {**seen, "validation": plain["validation"], "gate": plain["gate"]},
+        "promote": {**seen, "promote": flow.registry.promote},
     }
 
 
