@@ -120,6 +120,7 @@ class FilterSection:
     swapped_channels: SwappedChannelsSection = field(default_factory=SwappedChannelsSection)
     soiled_lens: SoiledLensSection = field(default_factory=SoiledLensSection)
     shield: ShieldSection = field(default_factory=ShieldSection)
+    by_arrival: bool = True  # batches are judged in the order of the flow file, each against what those before it kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
