@@ -90,7 +90,7 @@ class Leaders:
     """For each code the position of its leader (its own where it leads) and the distance to it in bits."""
 
     leader: npt.NDArray[np.int64]
-    distance_bits: npt.NDArray[np.int64]
+    distance_bits: npt.NDArray[np.uint8]
 
 
 def leaders(codes: Codes, radius_bits: int) -> Leaders:
@@ -101,16 +101,9 @@ def leaders(codes: Codes, radius_bits: int) -> Leaders:
     >>> leaders(np.array([0, 1, 3, 7], np.uint64), 1).leader.tolist()
     [0, 0, 2, 2]
     """
-    index = HammingIndex(radius_bits)
-    leader = np.arange(len(codes), dtype=np.int64)
-    distance = np.zeros(len(codes), dtype=np.int64)
-    for position, code in enumerate(codes.tolist()):
-        near = index.nearest(code)
-        if near is None:
-            index.add(code, position)
-        else:
-            leader[position], distance[position] = near.label, near.distance_bits
-    return Leaders(leader, distance)
+    from driveflow.neighbours.code_kernel import lead
+
+    return Leaders(*lead(np.ascontiguousarray(codes, dtype=np.uint64), radius_bits))
 
 
 def distances_bits(left: Codes, right: Codes) -> npt.NDArray[np.int64]:

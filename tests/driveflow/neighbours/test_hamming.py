@@ -45,6 +45,26 @@ def test_the_index_gives_exactly_the_leader_rule(codes, radius):
     assert (result.leader.tolist(), result.distance_bits.tolist()) == by_definition(codes, radius)
 
 
+@pytest.mark.parametrize("radius", [0, 2, 3, 4, 6, 7, 9, 11, 12])
+def test_thousands_of_leaders_in_buckets_give_exactly_the_leader_rule(radius):
+    random = np.random.default_rng(radius)
+    crowded = random.integers(0, 2**16, 1500, dtype=np.uint64) * np.uint64(0x0001000000010001)
+    flips = np.uint64(1) << random.integers(0, 64, 1500).astype(np.uint64)
+    codes = np.concatenate([crowded, np.bitwise_xor.accumulate(flips), random.integers(0, 2**63, 1500, np.uint64)])
+
+    result = leaders(codes, radius)
+
+    kept: list[int] = []
+    for position, code in enumerate(codes):
+        apart = np.bitwise_count(codes[kept] ^ code) if kept else np.array([64])
+        nearest = int(apart.argmin())
+        follows = bool(kept) and int(apart[nearest]) <= radius
+        expected = (kept[nearest], int(apart[nearest])) if follows else (position, 0)
+        assert (int(result.leader[position]), int(result.distance_bits[position])) == expected
+        if not follows:
+            kept.append(position)
+
+
 @settings(deadline=None)
 @given(codes=runs_of_codes(), radius=st.integers(0, 20))
 def test_every_follower_lies_within_the_radius_of_a_leader(codes, radius):
