@@ -2,6 +2,7 @@
 
 from benchmarks import (
     bench_evaluation,
+    bench_gate,
     bench_import,
     bench_incremental,
     bench_merge,
@@ -23,6 +24,7 @@ def main() -> None:
         bench_incremental,
         bench_vectors,
         bench_evaluation,
+        bench_gate,
     ):
         benchmark.main()
         print()

@@ -73,7 +73,7 @@ def test_ac_d20_a_challenger_that_is_clearly_better_passes_with_an_interval_over
     rule = verdict.rules[0]
     assert verdict.outcome == "PASS"
     assert rule.interval.low > 0
-    assert (rule.interval.drive_groups, rule.interval.resamples) == (30, 1000)
+    assert (rule.interval.drive_groups, rule.interval.resamples) == (30, 10_000)
 
 
 def test_a_difference_that_so_few_drives_cannot_tell_needs_data():

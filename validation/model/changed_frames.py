@@ -70,7 +70,7 @@ class _Turned:
 
 
 def changes(challenger: Evaluation, champion: Evaluation, most_frames: int) -> Changes:
-    """Return what changed; both must have been measured on the same hold-out (`refuse_other_holdout`)."""
+    """Return what changed; both must have been measured on the same hold-out (`refuse_other_measure`)."""
     mine, theirs = _found(challenger), _found(champion)
     broken = _Turned(np.flatnonzero(theirs & ~mine), _only(challenger, champion))
     fixed = _Turned(np.flatnonzero(mine & ~theirs), _only(champion, challenger))

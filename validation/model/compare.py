@@ -12,13 +12,14 @@ from validation.model.resample import (
     Difference,
     Interval,
     Samples,
-    Scored,
     class_difference,
     difference,
+    groups_of,
     sample_metric,
     share_interval,
 )
 from validation.model.scene import Ints
+from validation.model.scored import Scored, scored_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,84 +62,96 @@ class Comparison:
     per_slice: tuple[Estimate, ...]
 
 
-def compare(challenger: Evaluation, champion: Evaluation | None, metric: Metric, draws: Draws) -> Comparison:
+def compare(
+    challenger: Evaluation | Scored, champion: Evaluation | Scored | None, metric: Metric, draws: Draws
+) -> Comparison:
     """Return `metric` of both with intervals by resampling drive groups, paired draw by draw.
 
     Raises:
-        InvalidInputError: the two were not measured on the same hold-out, classes and slices.
+        InvalidInputError: the two were not measured on the same hold-out, classes and slices, by the same code.
     """
-    if champion is not None:
-        refuse_other_holdout(challenger, champion)
-    everything = counted_rows(challenger)
-    mine, theirs = (_samples(model, metric, everything, draws) for model in (challenger, champion))
-    if mine is None:
-        raise InvalidInputError("There is no challenger to compare.")
+    mine_of, theirs_of = _scored(challenger), _scored(champion) if champion is not None else None
+    if theirs_of is not None:
+        refuse_other_measure(mine_of, theirs_of)
+    everything = counted_rows(mine_of)
+    mine, theirs = _samples(mine_of, metric, everything, draws), _samples_or_none(theirs_of, metric, everything, draws)
     return Comparison(
         metric=metric,
         draws=draws,
-        overall=_overall("all classes", mine, theirs, counts_of(challenger, everything)),
-        per_class=tuple(_of_class(challenger, mine, theirs, label) for label in range(len(challenger.per_class))),
-        per_slice=tuple(
-            _of_slice(challenger, champion, metric, number, draws) for number in range(len(challenger.per_slice))
-        ),
+        overall=_overall("all classes", mine, theirs, counts_of(mine_of, everything)),
+        per_class=tuple(_of_class(mine_of, mine, theirs, label) for label in range(len(mine_of.classes))),
+        per_slice=tuple(_of_slice(mine_of, theirs_of, metric, number, draws) for number in range(len(mine_of.slices))),
     )
 
 
-def compare_overall(challenger: Evaluation, champion: Evaluation | None, metric: Metric, draws: Draws) -> Estimate:
+def compare_overall(
+    challenger: Evaluation | Scored, champion: Evaluation | Scored | None, metric: Metric, draws: Draws
+) -> Estimate:
     """Return `metric` over all classes of both, with intervals; see `compare`."""
-    everything = counted_rows(challenger)
-    mine = sample_metric(Scored(challenger.scene, challenger.matches), metric, everything, draws.seed, draws.resamples)
-    theirs = _samples(champion, metric, everything, draws)
-    return _overall(metric, mine, theirs, counts_of(challenger, everything))
+    own = _scored(challenger)
+    everything = counted_rows(own)
+    theirs = _samples_or_none(_scored(champion) if champion is not None else None, metric, everything, draws)
+    return _overall(metric, _samples(own, metric, everything, draws), theirs, counts_of(own, everything))
 
 
-def refuse_other_holdout(challenger: Evaluation, champion: Evaluation) -> None:
-    """Raise unless both were measured on the same hold-out version, frame by frame."""
-    left, right = challenger.scene, champion.scene
-    same = (
-        challenger.holdout_id == champion.holdout_id
-        and left.frame_ids == right.frame_ids
-        and left.classes == right.classes
-        and np.array_equal(left.annotated, right.annotated)
-        and np.array_equal(left.truth.corners, right.truth.corners)
-        and [part.name for part in challenger.per_slice] == [part.name for part in champion.per_slice]
-    )
-    if not same:
+def refuse_other_measure(challenger: Scored, champion: Scored) -> None:
+    """Raise unless both were measured by the same code, in the same mode, on the same hold-out version."""
+    left, right = challenger.measure, champion.measure
+    if left.holdout != right.holdout or challenger.holdout_id != champion.holdout_id:
         raise InvalidInputError(
             "Challenger and champion were measured on different hold-outs "
             f"({_short(challenger)} and {_short(champion)}): score both on the same one, then compare."
         )
+    if left.mode != right.mode:
+        raise InvalidInputError(
+            f"Challenger and champion were measured in different modes ({left.mode} and {right.mode}): "
+            "score both in one mode, then compare."
+        )
+    if left.code != right.code:
+        raise InvalidInputError(
+            "Challenger and champion were measured by different versions of the evaluator "
+            f"({left.code[:12]} and {right.code[:12]}): score both with this one, then compare."
+        )
 
 
-def counted_rows(evaluation: Evaluation) -> Ints:
+def counted_rows(model: Evaluation | Scored) -> Ints:
     """Return the rows of the frames in which somebody looked for anything."""
-    return np.flatnonzero(evaluation.scene.looked_for())
+    looked = model.looked_for() if isinstance(model, Scored) else model.scene.looked_for()
+    return np.flatnonzero(looked)
 
 
-def counts_of(evaluation: Evaluation, rows: Ints, label: int | None = None) -> Counts:
+def counts_of(model: Scored, rows: Ints, label: int | None = None) -> Counts:
     """Return frames, drive groups and objects of `rows`, of one class or of all."""
-    scene = evaluation.scene
-    rows = rows[scene.looked_for(label)[rows]]
-    inside = np.isin(scene.truth.frame, rows) & ~scene.truth.ignore
+    rows = rows[model.looked_for(label)[rows]]
+    within = np.zeros(len(model.frame_group), bool)
+    within[rows] = True
+    inside = within[model.sweep.object_frame]
     if label is not None:
-        inside &= scene.truth.label == label
-    return Counts(len(rows), len(np.unique(scene.frame_group[rows])), int(inside.sum()))
+        inside &= model.sweep.object_label == label
+    return Counts(len(rows), len(np.unique(model.frame_group[rows])), int(inside.sum()))
 
 
-def estimate(evaluation: Evaluation, metric: Metric, rows: Ints, label: int | None, draws: Draws) -> Estimate:
+def estimate(model: Evaluation | Scored, metric: Metric, rows: Ints, label: int | None, draws: Draws) -> Estimate:
     """Return one number of one model with its interval, over `rows`, of one class or of all."""
-    samples = sample_metric(Scored(evaluation.scene, evaluation.matches), metric, rows, draws.seed, draws.resamples)
-    counts = counts_of(evaluation, rows, label)
+    own = _scored(model)
+    samples, counts = _samples(own, metric, rows, draws), counts_of(own, rows, label)
     if label is None:
         return _overall("", samples, None, counts)
     value, column = float(samples.point[label]), samples.resampled[:, label]
-    return Estimate("", _found(value), share_interval(value, column, samples.drive_groups), None, None, counts)
+    interval = share_interval(value, column, int(samples.drive_groups_of[label]))
+    return Estimate("", _found(value), interval, None, None, counts)
 
 
-def _samples(model: Evaluation | None, metric: Metric, rows: Ints, draws: Draws) -> Samples | None:
-    if model is None:
-        return None
-    return sample_metric(Scored(model.scene, model.matches), metric, rows, draws.seed, draws.resamples)
+def _scored(model: Evaluation | Scored) -> Scored:
+    return model if isinstance(model, Scored) else scored_of(model)
+
+
+def _samples(model: Scored, metric: Metric, rows: Ints, draws: Draws) -> Samples:
+    return sample_metric(model.sweep, metric, groups_of(model.frame_group, rows), draws.seed, draws.resamples)
+
+
+def _samples_or_none(model: Scored | None, metric: Metric, rows: Ints, draws: Draws) -> Samples | None:
+    return None if model is None else _samples(model, metric, rows, draws)
 
 
 def _overall(name: str, mine: Samples, theirs: Samples | None, counts: Counts) -> Estimate:
@@ -149,10 +162,10 @@ def _overall(name: str, mine: Samples, theirs: Samples | None, counts: Counts) -
     return Estimate(name, _found(value), interval, _found(theirs.overall()[0]), difference(mine, theirs), counts)
 
 
-def _of_class(challenger: Evaluation, mine: Samples, theirs: Samples | None, label: int) -> Estimate:
-    name = challenger.scene.classes[label]
+def _of_class(challenger: Scored, mine: Samples, theirs: Samples | None, label: int) -> Estimate:
+    name = challenger.classes[label]
     value = float(mine.point[label])
-    interval = share_interval(value, mine.resampled[:, label], mine.drive_groups)
+    interval = share_interval(value, mine.resampled[:, label], int(mine.drive_groups_of[label]))
     counts = counts_of(challenger, counted_rows(challenger), label)
     if theirs is None:
         return Estimate(name, _found(value), interval, None, None, counts)
@@ -160,14 +173,12 @@ def _of_class(challenger: Evaluation, mine: Samples, theirs: Samples | None, lab
     return Estimate(name, _found(value), interval, _found(float(theirs.point[label])), change, counts)
 
 
-def _of_slice(
-    challenger: Evaluation, champion: Evaluation | None, metric: Metric, number: int, draws: Draws
-) -> Estimate:
-    part = challenger.per_slice[number]
-    mine, theirs = (_samples(model, metric, part.rows, draws) for model in (challenger, champion))
-    counts = Counts(part.frames, part.drive_groups, part.objects)
-    if mine is None or not part.frames:
+def _of_slice(challenger: Scored, champion: Scored | None, metric: Metric, number: int, draws: Draws) -> Estimate:
+    part = challenger.slices[number]
+    counts = counts_of(challenger, part.rows)
+    if not len(part.rows):
         return Estimate(part.name, None, None, None, None, counts)
+    mine, theirs = _samples(challenger, metric, part.rows, draws), _samples_or_none(champion, metric, part.rows, draws)
     return _overall(part.name, mine, theirs, counts)
 
 
@@ -175,5 +186,5 @@ def _found(value: float) -> float | None:
     return value if np.isfinite(value) else None
 
 
-def _short(evaluation: Evaluation) -> str:
-    return f"{evaluation.holdout_id[:12] or 'unnamed'} with {len(evaluation.scene.frame_ids)} frames"
+def _short(model: Scored) -> str:
+    return f"{model.holdout_id[:12] or model.measure.holdout[:12]} with {len(model.frame_group)} frames"

@@ -1,0 +1,125 @@
+"""A model as the gate sees it: what was found where on which hold-out, by which code; no picture, no box."""
+
+import functools
+import hashlib
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driveflow.code_digest import module_digest, package_digest
+from validation.model.evaluation import Evaluation
+from validation.model.scene import Bools, Ints, Scene
+from validation.model.sweep import Sweep, sweep_of
+
+_STATISTICS = "validation.model"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """On what and how a model was measured; two models are compared only where all three are equal.
+
+    `holdout` is the digest of frames, drive groups, annotated classes, truth and slices; `code` that of the evaluator.
+    """
+
+    holdout: str
+    code: str
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredSlice:
+    """A named part of the hold-out by the row numbers of its frames."""
+
+    name: str
+    rows: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """One model on one hold-out. `object_key` names the objects of the sweep, `object_found` tells which it shows.
+
+    An object is shown where a detection at or over its class's best score lies on it with IoU 0.5.
+    """
+
+    measure: Measure
+    holdout_id: str
+    model_digest: str
+    classes: tuple[str, ...]
+    frame_group: Ints
+    annotated: Bools
+    sweep: Sweep
+    slices: tuple[ScoredSlice, ...] = ()
+    object_key: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    object_found: Bools = field(default_factory=lambda: np.zeros(0, bool))
+
+    def looked_for(self, label: int | None = None) -> Bools:
+        """Return in which frames somebody looked for a class, or for any class."""
+        return np.asarray(self.annotated.any(axis=1) if label is None else self.annotated[:, label])
+
+
+def scored_of(evaluation: Evaluation) -> Scored:
+    """Return what the gate needs of an evaluation."""
+    scene = evaluation.scene
+    real = ~scene.truth.ignore
+    return Scored(
+        measure=Measure(_holdout_digest(evaluation), evaluation_code(), scene.mode),
+        holdout_id=evaluation.holdout_id,
+        model_digest=evaluation.model_digest,
+        classes=scene.classes,
+        frame_group=scene.frame_group,
+        annotated=scene.annotated,
+        sweep=sweep_of(scene, evaluation.matches),
+        slices=tuple(ScoredSlice(part.name, part.rows) for part in evaluation.per_slice),
+        object_key=_object_keys(scene)[real],
+        object_found=_shown(evaluation)[real],
+    )
+
+
+@functools.cache
+def evaluation_code() -> str:
+    """Return the digest of the code that makes numbers: the evaluator, and the array library below it."""
+    total = hashlib.sha256(f"numpy {version('numpy')}\n".encode())
+    total.update(package_digest(_STATISTICS).encode())
+    total.update(module_digest("driveflow.predicates", "driveflow.truth").encode())
+    return total.hexdigest()
+
+
+def object_key(frame_id: str, class_name: str, corners: tuple[float, ...]) -> int:
+    """Return the number by which an object of the truth is known: frame, class and box to a tenth of a pixel."""
+    text = "|".join([frame_id, class_name, *(f"{value + 0.0:.1f}" for value in corners)])
+    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+
+
+def _object_keys(scene: Scene) -> NDArray[np.uint64]:
+    truth = scene.truth
+    rows = zip(truth.frame.tolist(), truth.label.tolist(), truth.corners.tolist(), strict=True)
+    keys = [object_key(scene.frame_ids[frame], scene.classes[label], tuple(box)) for frame, label, box in rows]
+    return np.array(keys, np.uint64)
+
+
+def _shown(evaluation: Evaluation) -> Bools:
+    """Return which rows of the truth are found at the operating point of their class."""
+    scene, found = evaluation.scene, evaluation.matches
+    least = np.array([part.point.score for part in evaluation.per_class])
+    hits = found.right()[0] & (scene.detected.score >= least[scene.detected.label])
+    shown = np.zeros(len(scene.truth.frame), bool)
+    shown[found.truth[0][hits]] = True
+    return shown
+
+
+def _holdout_digest(evaluation: Evaluation) -> str:
+    scene = evaluation.scene
+    total = hashlib.sha256()
+    for names in (scene.frame_ids, scene.classes, scene.groups):
+        total.update("\n".join(names).encode("utf-8", "surrogatepass") + b"\0")
+    truth = scene.truth
+    arrays = [scene.frame_group, scene.annotated, truth.frame, truth.label, truth.corners, truth.ignore]
+    for part in evaluation.per_slice:
+        total.update(part.name.encode("utf-8", "surrogatepass") + b"\0")
+        arrays.append(part.rows)
+    for values in arrays:
+        total.update(f"{values.shape}{values.dtype}".encode())
+        total.update(np.ascontiguousarray(values).tobytes())
+    return total.hexdigest()

@@ -1,0 +1,124 @@
+"""One model's detections by class and falling score: all that a metric under weights of drive groups needs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from driveflow.flow.sections import Metric
+from validation.model.match import Matches
+from validation.model.scene import COCO_DETECTION_LIMIT, Bools, Floats, Ints, Scene
+
+_THRESHOLDS = 10  # of COCO, 0.5 to 0.95
+_CHOSEN: dict[Metric, tuple[int, ...]] = {
+    "AP": tuple(range(_THRESHOLDS)),
+    "AP50": (0,),
+    "AP75": (5,),
+    "AR100": tuple(range(_THRESHOLDS)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Detections by class and falling score, those of class k from `start[k]` up to `start[k + 1]`; and the objects.
+
+    `right` and `counted` (right or wrong, so not in an ignore region) have a bit a threshold. `tied`: of the score of
+    the one before, so that the two come in together. `late`: beyond COCO's 100 of its frame and class.
+    """
+
+    start: Ints
+    frame: NDArray[np.int32]
+    tied: Bools
+    late: Bools
+    right: NDArray[np.uint16]
+    counted: NDArray[np.uint16]
+    object_frame: NDArray[np.int32]
+    object_label: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassSweep:
+    """The detections of one class in the frames that count, with their group; bits are of the asked thresholds.
+
+    `last`: the last one of its score. `objects` counts by group.
+    """
+
+    group: NDArray[np.int32]
+    right: NDArray[np.uint16]
+    counted: NDArray[np.uint16]
+    last: Bools
+    objects: NDArray[np.int64]
+    thresholds: int
+
+
+def sweep_of(scene: Scene, matches: Matches) -> Sweep:
+    """Return the sweep of one model on one hold-out."""
+    found, truth = scene.detected, scene.truth
+    order = np.lexsort((-found.score, found.label)) if scene.by_score is None else scene.by_score
+    label, score = found.label[order], found.score[order]
+    tied = np.zeros(len(order), bool)
+    if scene.mode == "strict":
+        tied[1:] = (label[1:] == label[:-1]) & (score[1:] == score[:-1])
+    real = ~truth.ignore
+    right, wrong = matches.right()[:, order], matches.wrong()[:, order]
+    return Sweep(
+        start=np.searchsorted(label, np.arange(len(scene.classes) + 1)),
+        frame=found.frame[order].astype(np.int32),
+        tied=tied,
+        late=found.rank[order] >= COCO_DETECTION_LIMIT,
+        right=_bits(right),
+        counted=_bits(right | wrong),
+        object_frame=truth.frame[real].astype(np.int32),
+        object_label=truth.label[real].astype(np.int32),
+    )
+
+
+def class_sweep(sweep: Sweep, metric: Metric, label: int, group_of_frame: Ints) -> ClassSweep:
+    """Return the detections of the class `label` in the frames that have a group (-1: none) for `metric`."""
+    groups = int(group_of_frame.max(initial=-1)) + 1
+    part = slice(int(sweep.start[label]), int(sweep.start[label + 1]))
+    chosen = _CHOSEN[metric]
+    group = group_of_frame[sweep.frame[part]]
+    kept = group >= 0
+    right, counted = _asked(sweep.right[part], chosen), _asked(sweep.counted[part], chosen)
+    if metric == "AR100":
+        right = np.where(sweep.late[part], 0, right).astype(np.uint16)
+    score: Ints = np.cumsum(~sweep.tied[part], dtype=np.int64)[kept]
+    # What comes after the last hit changes no precision that is asked for.
+    hits = np.flatnonzero(right[kept])
+    rows = np.flatnonzero(kept)[: _end_of_score(score, int(hits[-1])) if len(hits) else 0]
+    score = score[: len(rows)]
+    objects = group_of_frame[sweep.object_frame[sweep.object_label == label]]
+    return ClassSweep(
+        group=group[rows].astype(np.int32),
+        right=right[rows],
+        counted=counted[rows],
+        last=np.append(score[1:] != score[:-1], True)[: len(rows)],
+        objects=np.bincount(objects[objects >= 0], minlength=groups),
+        thresholds=len(chosen),
+    )
+
+
+def recall_share(part: ClassSweep) -> Floats:
+    """Return, by group, how many objects were found, as the mean over thresholds."""
+    bits = np.bitwise_count(part.right).astype(np.float64) / part.thresholds
+    found: Floats = np.bincount(part.group, weights=bits, minlength=len(part.objects)).astype(np.float64)
+    return found
+
+
+def _end_of_score(score: Ints, row: int) -> int:
+    return int(np.searchsorted(score, score[row], "right"))
+
+
+def _asked(bits: NDArray[np.uint16], chosen: tuple[int, ...]) -> NDArray[np.uint16]:
+    """Return `bits` with those of the chosen thresholds alone, packed from the lowest bit."""
+    if len(chosen) == _THRESHOLDS:
+        return bits
+    return (bits >> np.uint16(chosen[0])) & np.uint16(1)
+
+
+def _bits(flags: Bools) -> NDArray[np.uint16]:
+    packed = np.zeros(flags.shape[1], np.uint16)
+    for number, row in enumerate(flags):
+        packed |= row.astype(np.uint16) << np.uint16(number)
+    return packed
