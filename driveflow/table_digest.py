@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -43,6 +44,19 @@ def _beside(table: pa.Table, keys: Sequence[str], compare: Callable[[pa.Array, p
         these = compare(column.slice(1), column.slice(0, max(table.num_rows - 1, 0)))
         found = these if found is None else pc.and_(found, these)
     return found
+
+
+def first_of_equal(table: pa.Table) -> npt.NDArray[np.int64]:
+    """Return the first row of each run of rows that are equal, none of them null.
+
+    >>> first_of_equal(pa.table({"a": [1, 1, 2], "b": ["x", "x", "x"]})).tolist()
+    [0, 2]
+    """
+    if not table.num_rows:
+        return np.empty(0, np.int64)
+    begins = np.ones(table.num_rows, np.bool_)
+    begins[1:] = ~_beside(table, table.column_names, pc.equal).combine_chunks().to_numpy(zero_copy_only=False)
+    return np.flatnonzero(begins)
 
 
 def first_of_runs(column: pa.ChunkedArray) -> pa.ChunkedArray:

@@ -4,22 +4,31 @@ import hashlib
 from collections import Counter
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
+_ORDER = ("place", "turn", "own_id")
 _KEY = ("frame_id", "class_name", "x1", "y1", "x2", "y2")
 
 
-def with_box_ids(boxes: pl.DataFrame) -> pl.DataFrame:
+def with_box_ids(boxes: pl.DataFrame, speakers: pl.DataFrame) -> pl.DataFrame:
     """Return `boxes` with a `box_id`: what the format calls it where that names one box of the frame, else a digest.
 
     The digest is over frame, class, corners to a thousandth of a pixel, and how many equal boxes of the contributor
-    (`turn`) come before: the same labels have the same ids on every machine and at every import.
+    (`turn`) come before: the same labels have the same ids on every machine and at every import. The result is in order
+    of the frames (`place`) and their contributors. `speakers` knows the frame of each `speaker`.
     """
     named = _names_one(boxes)
-    own = boxes.with_columns(box_id="own_id").drop("own_id")
     if named.all():
-        return own
-    ids = pl.Series(_digests(boxes.filter(~named)), dtype=pl.String)
-    return own.with_columns(box_id=own["box_id"].scatter((~named).arg_true(), ids))
+        keys = pa.table({name: boxes[name].to_arrow(compat_level=pl.CompatLevel.oldest()) for name in _ORDER})
+        order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in _ORDER])
+        return boxes.rename({"own_id": "box_id"}).select(pl.all().gather(pl.Series(order.to_numpy())))
+    boxes = boxes.with_columns(_named=named).sort("place", "turn", "line", "x1", "y1", "x2", "y2", maintain_order=True)
+    named = boxes["_named"]
+    unnamed = boxes.filter(~named).join(speakers.select("speaker", "frame_id"), on="speaker", maintain_order="left")
+    ids = pl.Series(_digests(unnamed), dtype=pl.String)
+    own = boxes["own_id"].scatter((~named).arg_true(), ids)
+    return boxes.with_columns(box_id=own).drop("own_id", "_named")
 
 
 def _names_one(boxes: pl.DataFrame) -> pl.Series:
@@ -27,7 +36,7 @@ def _names_one(boxes: pl.DataFrame) -> pl.Series:
     own = boxes["own_id"]
     if (own != "").all() and own.n_unique() == boxes.height:
         return pl.Series([True], dtype=pl.Boolean).new_from_index(0, boxes.height)
-    once = (pl.len().over("frame_id", "turn", "own_id") == 1) & (pl.col("own_id") != "")
+    once = (pl.len().over("place", "turn", "own_id") == 1) & (pl.col("own_id") != "")
     return boxes.select(once.fill_null(value=False)).to_series()
 
 

@@ -8,17 +8,17 @@ import polars as pl
 
 from driveflow.canonical import canonical_json
 from driveflow.errors import NotFoundError
-from driveflow.formats.coco_columns import annotation_columns
+from driveflow.formats.coco_columns import Annotations, annotation_columns, as_ids, key_column, whole
 from driveflow.formats.coco_records import (
+    AnyDocument,
     CocoAnnotation,
-    CocoDocument,
     CocoImage,
     decode_coco,
     key_text,
     looks_like_coco,
     plain_json,
 )
-from driveflow.formats.label_set import LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
+from driveflow.formats.label_set import LABEL_BOXES, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.path_index import PathIndex, folder_of, plain_path
 from driveflow.formats.source_split import split_of_file_name, split_of_folders
 
@@ -57,7 +57,7 @@ class _CocoFile:
     """One document on its way into the builder."""
 
     path: str
-    document: CocoDocument
+    document: AnyDocument
     builder: LabelSetBuilder
     index: PathIndex
     folders: tuple[str, ...] = ()  # where its pictures may lie
@@ -66,8 +66,7 @@ class _CocoFile:
     pictures: dict[str, str] = field(default_factory=dict)  # image id -> picture, where that is one
     listings: dict[str, int] = field(default_factory=dict)  # image id -> how many ids before it name that picture
     broken: dict[str, str] = field(default_factory=dict)  # picture -> why
-    had: Counter[str] = field(default_factory=Counter)  # picture -> annotations
-    kept: Counter[str] = field(default_factory=Counter)
+    useless: set[str] = field(default_factory=set)  # pictures all of whose annotations are of no use
     lost: dict[str, tuple[str, str]] = field(default_factory=dict)  # image id without a picture -> reason and detail
     lost_boxes: Counter[str] = field(default_factory=Counter)
 
@@ -82,13 +81,14 @@ class _CocoFile:
         if self.document.annotations == [] and self._is_labeled():
             self.builder.notes.append(f"{self.path} has no annotations: its pictures count as looked at and empty.")
         self._read_categories()
-        found = [(image, self._find(image)) for image in self.document.images]
-        self._read_ids(found)
+        keys = key_column([image.id for image in self.document.images]).to_list()
+        found = self._find_all()
+        self._read_ids(keys, found)
         self._read_annotations(annotations)
         self._report_lost()
         labeled = self._is_labeled()
         videos = {key_text(video.id): str(video.name or key_text(video.id)) for video in self.document.videos}
-        self._add_images([pair for pair in found if pair[1]], videos, labeled=labeled)
+        self._add_images(keys, found, videos, labeled=labeled)
 
     def _problem(self, reason: str, detail: str, boxes: int = 0) -> None:
         self.builder.problems.append(LabelProblem(self.path, reason, detail, None, boxes))
@@ -104,11 +104,20 @@ class _CocoFile:
                 self._problem("label_ambiguous_class", f"category id {key} is each of {sorted(names)}")
         self.all_names = tuple(self.names.values())
 
+    def _find_all(self) -> list[str]:
+        """Return the picture that each entry means; nothing where that is none or several."""
+        home = f"{self.folders[0]}/" if self.folders[0] else ""
+        direct = [home + image.file_name for image in self.document.images]  # nearly always
+        return [
+            path if path in self.index else self._find(image)
+            for path, image in zip(direct, self.document.images, strict=True)
+        ]
+
     def _find(self, image: CocoImage) -> str:
         """Return the picture that the entry means; nothing where that is none or several."""
         for folder in self.folders:
             direct = f"{folder}/{image.file_name}" if folder else image.file_name
-            if direct in self.index:  # nearly always
+            if direct in self.index:
                 return direct
         name = plain_path(image.file_name)
         if not name:
@@ -126,21 +135,28 @@ class _CocoFile:
             self.lost[key_text(image.id)] = ("label_missing_picture", detail)
         return found[0] if len(found) == 1 else ""
 
-    def _read_ids(self, found: Sequence[tuple[CocoImage, str]]) -> None:
+    def _read_ids(self, keys: Sequence[str], found: Sequence[str]) -> None:
         """Fill `pictures`; an id that names two files says nothing about either."""
-        meant: dict[str, dict[str, str]] = defaultdict(dict)
-        for image, picture in found:
-            meant[key_text(image.id)][picture or plain_path(image.file_name)] = picture
-        listed: Counter[str] = Counter()
-        for key, pictures in meant.items():
-            if len(pictures) == 1:
-                picture = self.pictures[key] = next(iter(pictures.values()))
+        self.pictures = dict(zip(keys, found, strict=True))
+        if len(self.pictures) < len(keys):
+            self._read_repeated_ids(keys, found)
+        self.listings = dict.fromkeys(self.pictures, 0)
+        if len(set(self.pictures.values())) < len(self.pictures):
+            listed: Counter[str] = Counter()
+            for key, picture in self.pictures.items():
                 self.listings[key] = listed[picture]
                 listed[picture] += 1
-            else:
+
+    def _read_repeated_ids(self, keys: Sequence[str], found: Sequence[str]) -> None:
+        meant: dict[str, dict[str, str]] = defaultdict(dict)
+        for key, image, picture in zip(keys, self.document.images, found, strict=True):
+            meant[key][picture or plain_path(image.file_name)] = picture
+        for key, pictures in meant.items():
+            if len(pictures) > 1:
                 names = sorted(pictures)
                 detail = f"image id {key} is {names[0]} and {names[1]} ({len(names)} files)"
                 self.lost[key] = ("label_ambiguous_picture", detail)
+        self.pictures = {key: next(iter(pictures.values())) for key, pictures in meant.items() if len(pictures) == 1}
 
     def _report_lost(self) -> None:
         """Report, once for each, the images without a picture and the ids that are no image."""
@@ -154,26 +170,33 @@ class _CocoFile:
             return False
         return bool(self.document.categories)
 
-    def _read_annotations(self, annotations: Sequence[CocoAnnotation]) -> None:
+    def _read_annotations(self, annotations: Annotations) -> None:
         rows = annotation_columns(annotations)
-        pictures = {"image": list(self.pictures), "path": list(self.pictures.values()),
-                    "listing": [self.listings[key] for key in self.pictures]}  # fmt: skip
-        meant = pl.DataFrame(pictures, schema={"image": pl.String, "path": pl.String, "listing": pl.Int32})
-        names = pl.DataFrame(
-            list(self.names.items()), schema={"category": pl.String, "class_name": pl.String}, orient="row"
-        )
+        meant = pl.DataFrame(
+            {"path": list(self.pictures.values()), "listing": list(self.listings.values())},
+            schema={"path": pl.String, "listing": pl.Int32},
+        ).with_columns(image=as_ids(list(self.pictures), rows["image"].dtype))
+        names = pl.DataFrame({"class_name": list(self.names.values())}, schema={"class_name": pl.String})
+        names = names.with_columns(category=as_ids(list(self.names), rows["category"].dtype))
         rows = rows.join(meant, on="image", how="left", maintain_order="left")
         rows = rows.join(names, on="category", how="left", maintain_order="left")
         found = pl.col("path").fill_null("") != ""
-        self.lost_boxes.update(_tally(rows.filter(~found), "image"))
+        good = (pl.col("class_name").fill_null("") != "") & pl.col("usable")
+        if not rows.select((found & good).all()).item():
+            rows = self._without_bad(annotations, rows, found, good)
+        told = rows.with_columns(**_OF_EVERY_BOX, label_file=pl.lit(self.path))
+        self.builder.add_boxes(told.select(LABEL_BOXES.names).to_arrow())
+
+    def _without_bad(self, annotations: Annotations, rows: pl.DataFrame, found: pl.Expr, good: pl.Expr) -> pl.DataFrame:
+        """Return the rows of boxes that can be used, and report all others."""
+        self.lost_boxes.update(_tally(rows.filter(~found).with_columns(pl.col("image").cast(pl.String)), "image"))
         rows = rows.filter(found)
-        self.had.update(_tally(rows, "path"))
-        good = pl.col("class_name").fill_null("") != ""
-        for row in rows.filter(~good | ~pl.col("usable")).select("row", "path", good=good).iter_rows():
-            self._report(annotations[row[0]], row[1], has_class=row[2])
-        rows = rows.filter(good & pl.col("usable"))
-        self.kept.update(_tally(rows, "path"))
-        self.builder.add_boxes(rows.with_columns(**_OF_EVERY_BOX, label_file=pl.lit(self.path)).to_arrow())
+        named = pl.col("class_name").fill_null("") != ""
+        for row in rows.filter(~good).select("row", "path", named=named).iter_rows():
+            self._report(whole(annotations[row[0]]), row[1], has_class=row[2])
+        kept = rows.filter(good)
+        self.useless = set(rows["path"].unique()) - set(kept["path"].unique())
+        return kept
 
     def _report(self, annotation: CocoAnnotation, picture: str, *, has_class: bool) -> None:
         if has_class:
@@ -193,33 +216,57 @@ class _CocoFile:
         detail = f"annotation {key_text(annotation.id)}: bbox [{', '.join(shown)}] is no x, y, width, height"
         self._problem("label_bad_box", f"{detail} of a box with an area", 1)
 
-    def _add_images(self, found: Sequence[tuple[CocoImage, str]], videos: Mapping[str, str], *, labeled: bool) -> None:
-        images, paths = [image for image, _ in found], [path for _, path in found]
-        keys = [key_text(image.id) for image in images]
+    def _add_images(
+        self, keys: Sequence[str], found: Sequence[str], videos: Mapping[str, str], *, labeled: bool
+    ) -> None:
+        listed = list(zip(keys, self.document.images, found, strict=True))
+        listed = listed if all(found) else [entry for entry in listed if entry[2]]
+        images, paths = [image for _, image, _ in listed], [path for _, _, path in listed]
+        folders = [folder_of(path) for path in paths]
         split = split_of_file_name(self.path)
+        splits = {folder: split_of_folders(f"{folder}/") or split for folder in set(folders)}
         self.builder.add_images(
             {
                 "path": paths,
                 "label_file": [self.path] * len(paths),
-                "listing": [self.listings.get(key, 0) for key in keys],
-                "class_list": [self._class_list(*pair) if labeled else None for pair in found],
-                "width": [_pixels(image.width) for image in images],
-                "height": [_pixels(image.height) for image in images],
-                "drive": [_drive(image, videos) for image in images],
-                "sequence": [self.path if _is_numbered(image) else "" for image in images],
-                "camera": [str(image.camera or "") for image in images],
-                "captured_ns": [_nanoseconds(image.captured_ns) for image in images],
-                "source_split": [split_of_folders(path) or split for path in paths],
-                "attributes": [_image_attributes(image) for image in images],
-                "broken": [self.broken.get(path, "") for path in paths],
+                "listing": [self.listings.get(key, 0) for key, _, _ in listed],
+                "class_list": self._class_lists(listed) if labeled else [None] * len(paths),
+                "width": _pixels([image.width for image in images]),
+                "height": _pixels([image.height for image in images]),
+                "source_split": [splits[folder] for folder in folders],
+                "broken": [self.broken.get(path, "") for path in paths] if self.broken else [""] * len(paths),
+                **self._hints(images, videos),
             }
         )
 
-    def _class_list(self, image: CocoImage, picture: str) -> int | None:
-        if self.had[picture] > 0 and self.kept[picture] == 0:
-            return None  # no example of "nothing to see"
-        names = image.annotated_classes if image.annotated_classes is not None else self.all_names
-        return self.builder.class_list(names) if names and key_text(image.id) in self.pictures else None
+    def _hints(self, images: Sequence[CocoImage], videos: Mapping[str, str]) -> dict[str, Sequence[object]]:
+        """Return the columns of what most files do not say, where this one does."""
+        hints: dict[str, Sequence[object]] = {}
+        if any(image.drive is not None or image.video_id is not None for image in images):
+            hints["drive"] = [_drive(image, videos) for image in images]
+        if any(map(_is_numbered, images)):
+            hints["sequence"] = [self.path if _is_numbered(image) else "" for image in images]
+        if any(image.camera for image in images):
+            hints["camera"] = [str(image.camera or "") for image in images]
+        if any(image.captured_ns is not None for image in images):
+            hints["captured_ns"] = [_nanoseconds(image.captured_ns) for image in images]
+        if any(image.attributes for image in images):
+            hints["attributes"] = [_image_attributes(image) for image in images]
+        return hints
+
+    def _class_lists(self, listed: Sequence[tuple[str, CocoImage, str]]) -> list[int | None]:
+        """Return which classes were looked for in each picture; useless boxes are no example of "nothing to see"."""
+        numbers: dict[tuple[str, ...], int | None] = {(): None}
+        found: list[int | None] = []
+        for key, image, path in listed:
+            names = self.all_names if image.annotated_classes is None else tuple(image.annotated_classes)
+            if path in self.useless or key not in self.pictures:
+                found.append(None)
+                continue
+            if names not in numbers:
+                numbers[names] = self.builder.class_list(names)
+            found.append(numbers[names])
+        return found
 
 
 def _drive(image: CocoImage, videos: Mapping[str, str]) -> str:
@@ -237,8 +284,9 @@ def _tally(rows: pl.DataFrame, column: str) -> dict[str, int]:
     return dict(rows[column].value_counts().iter_rows())
 
 
-def _pixels(value: float | None) -> int | None:
-    return int(value) if value is not None and 0 < value < 2**31 else None
+def _pixels(values: Sequence[float | None]) -> Sequence[int | None]:
+    known = {value: int(value) if value is not None and 0 < value < 2**31 else None for value in set(values)}
+    return [known[value] for value in values]
 
 
 def _nanoseconds(value: object) -> int | None:

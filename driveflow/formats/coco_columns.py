@@ -1,17 +1,20 @@
 """The entries of a COCO file as columns: a file may have a million annotations, so nothing is done for each of them."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Final
+from typing import Final, TypeAlias
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
 from driveflow.canonical import Json, canonical_json
-from driveflow.formats.coco_records import CocoAnnotation, Key, key_text, plain_json
+from driveflow.formats.coco_records import CocoAnnotation, Key, PlainAnnotation, PlainBox, key_text, plain_json
 
+Annotations: TypeAlias = Sequence[CocoAnnotation] | Sequence[PlainAnnotation]
+Numbers: TypeAlias = Mapping[str, npt.NDArray[np.float64]]
 _MISSING: Final = [np.nan] * 4
 
 
@@ -27,17 +30,117 @@ def key_column(keys: Sequence[Key]) -> pl.Series:
         return pl.Series([key_text(key) for key in keys], dtype=pl.String)
 
 
-def annotation_columns(annotations: Sequence[CocoAnnotation]) -> pl.DataFrame:
+def as_ids(keys: Sequence[str], kind: pl.DataType) -> pl.Series:
+    """Return ids as `annotation_columns` has them, null for those that no annotation can have.
+
+    >>> as_ids(["7", "07", "x"], pl.Int64()).to_list(), as_ids(["7", "07", "x"], pl.String()).to_list()
+    ([7, None, None], ['7', '07', 'x'])
+    """
+    texts = pl.Series(keys, dtype=pl.String)
+    if kind != pl.Int64:
+        return texts
+    numbers = texts.cast(pl.Int64, strict=False)
+    return pl.select(pl.when(numbers.cast(pl.String) == texts).then(numbers)).to_series()
+
+
+def annotation_columns(annotations: Annotations) -> pl.DataFrame:
     """Return one row an annotation, in order.
 
-    Columns are row, image, category, own_id, x1, y1, x2, y2, usable, ignore, attributes and score. A box is usable
-    that has an area and finite corners; `own_id` is empty where it is not unique: ours (`box_id`) in its image, COCO's
-    in the file.
+    Columns are row, image and category (ids as whole numbers where all are, else as text), own_id, x1, y1, x2, y2,
+    usable, ignore, attributes and score. A box is usable that has an area and finite corners; `own_id` is empty where
+    it is not unique: ours (`box_id`) in its image, COCO's in the file.
     """
+    plain = plain_columns(annotations) if annotations and isinstance(annotations[0], PlainAnnotation) else None
+    found = _columns([whole(annotation) for annotation in annotations]) if plain is None else _spelled(plain)
+    x1, y1, x2, y2 = (found[name] for name in ("x1", "y1", "x2", "y2"))
+    usable = x1.is_finite() & y1.is_finite() & x2.is_finite() & y2.is_finite() & (x2 > x1) & (y2 > y1)
+    return found.with_columns(usable=usable).with_row_index("row")
+
+
+def plain_columns(annotations: Sequence[PlainAnnotation]) -> Numbers | None:
+    """Return the numbers of all annotations as columns; None where an id is not a whole one that a double holds.
+
+    MessagePack spells a record of nothing but numbers in the same count of bytes each time.
+    """
+    parts = [
+        _records(msgspec.msgpack.encode(annotations[start : start + _AT_ONCE]))
+        for start in range(0, len(annotations), _AT_ONCE)
+    ]
+    table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return table if all(_is_whole(table[name]) for name in _IDS) else None
+
+
+def _records(encoded: bytes) -> Numbers:
+    """Return the columns of a list in MessagePack, which begins with a few bytes for how many records there are."""
+    count = len(encoded) // _RECORD.itemsize
+    raw = np.frombuffer(encoded, _RECORD, count, len(encoded) - count * _RECORD.itemsize)
+    return {name: raw[name].astype(np.float64) for name in _RECORD.names or ()}
+
+
+def _is_whole(values: npt.NDArray[np.float64]) -> bool:
+    return bool((np.floor(values) == values).all() and (np.abs(values) < _EXACT).all())
+
+
+def _record_layout() -> np.dtype[np.void]:
+    """Return where the numbers of a `PlainAnnotation` are in MessagePack: after each name and a byte for the type."""
+    names: list[str] = []
+    offsets: list[int] = []
+    place = 1  # the count of fields
+    for name in PlainAnnotation.__struct_fields__:
+        place += 1 + len(name)
+        if name == "bbox":
+            names += PlainBox.__struct_fields__
+            offsets += [place + 2 + 9 * number for number in range(4)]
+            place += 1 + 4 * 9
+        elif name in _NUMBERS:
+            names.append(name)
+            offsets.append(place + 1)
+            place += 9
+        else:
+            place += 1  # null
+    return np.dtype({"names": names, "formats": [">f8"] * len(names), "offsets": offsets, "itemsize": place})
+
+
+_IDS: Final = ("id", "image_id", "category_id")
+_NUMBERS: Final = (*_IDS, "iscrowd")
+_AT_ONCE: Final = 8_192
+_EXACT: Final = 2.0**53
+_RECORD: Final = _record_layout()
+
+
+def whole(annotation: CocoAnnotation | PlainAnnotation) -> CocoAnnotation:
+    """Return `annotation` with all that one may have."""
+    if isinstance(annotation, CocoAnnotation):
+        return annotation
+    keys = (annotation.id, annotation.image_id, annotation.category_id)
+    return CocoAnnotation(*keys, list(msgspec.structs.astuple(annotation.bbox)), annotation.iscrowd)
+
+
+def _spelled(numbers: Numbers) -> pl.DataFrame:
+    """Return the columns of annotations that are nothing but numbers."""
+    x, y, crowd = numbers["x"], numbers["y"], numbers["iscrowd"] != 0
+    ids = pl.Series(numbers["id"].astype(np.int64))
+    texts = ids.cast(pl.String)
+    again = ids.is_duplicated() if (np.diff(numbers["id"]) <= 0).any() else None
+    nothing = pl.lit("{}")
+    attributes = pl.when("ignore").then(pl.lit('{"iscrowd":true}')).otherwise(nothing) if crowd.any() else nothing
+    return pl.DataFrame(
+        {
+            "image": numbers["image_id"].astype(np.int64),
+            "category": numbers["category_id"].astype(np.int64),
+            "own_id": texts if again is None else texts.set(again, ""),
+            "x1": x,
+            "y1": y,
+            "x2": x + numbers["width"],
+            "y2": y + numbers["height"],
+            "ignore": crowd,
+        }
+    ).with_columns(attributes=attributes, score=pl.lit(None, pl.Float64))
+
+
+def _columns(annotations: Sequence[CocoAnnotation]) -> pl.DataFrame:
     image = key_column([annotation.image_id for annotation in annotations])
-    corners = _corners([annotation.bbox for annotation in annotations])
-    x1, y1, x2, y2 = corners.T
-    usable = np.isfinite(corners).all(axis=1) & (x2 > x1) & (y2 > y1)
+    x1, y1, x2, y2 = _corners([annotation.bbox for annotation in annotations]).T
     flags = [bool(annotation.iscrowd or annotation.ignore) for annotation in annotations]
     return pl.DataFrame(
         {
@@ -48,12 +151,11 @@ def annotation_columns(annotations: Sequence[CocoAnnotation]) -> pl.DataFrame:
             "y1": y1,
             "x2": x2,
             "y2": y2,
-            "usable": usable,
             "ignore": pl.Series(flags, dtype=pl.Boolean),
             "attributes": pl.Series([_attributes(annotation) for annotation in annotations], dtype=pl.String),
             "score": pl.Series([_score(annotation.score) for annotation in annotations], dtype=pl.Float64),
         }
-    ).with_row_index("row")
+    )
 
 
 def _corners(boxes: Sequence[list[float] | None]) -> npt.NDArray[np.float64]:

@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -15,7 +15,7 @@ Key = int | float | str | None
 _SNIFFED_BYTES = 2**20
 
 
-class CocoImage(msgspec.Struct):
+class CocoImage(msgspec.Struct, gc=False):  # a decoded document has no circles to look for
     """One entry of `images`; hints that tools spell in many types stay as they are."""
 
     id: Key = None
@@ -32,7 +32,7 @@ class CocoImage(msgspec.Struct):
     annotated_classes: list[str] | None = None
 
 
-class CocoAnnotation(msgspec.Struct, gc=False):  # a decoded document has no circles to look for
+class CocoAnnotation(msgspec.Struct, gc=False):
     """One entry of `annotations`."""
 
     id: Key = None
@@ -45,6 +45,34 @@ class CocoAnnotation(msgspec.Struct, gc=False):  # a decoded document has no cir
     score: Any = None
     attributes: Any = None
     box_id: str | None = None
+
+
+class PlainBox(msgspec.Struct, gc=False, array_like=True, forbid_unknown_fields=True):
+    """Four numbers, as nearly every `bbox` is."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class PlainAnnotation(msgspec.Struct, gc=False):
+    """One entry of `annotations` with numbers for ids and nothing but a box, as nearly all files have them.
+
+    All of it is numbers, so that many become columns at once: see `plain_columns`. What `CocoAnnotation` has beyond
+    that may be null here.
+    """
+
+    id: float
+    image_id: float
+    category_id: float
+    bbox: PlainBox
+    iscrowd: float = 0.0
+    ignore: None = None
+    track_id: None = None
+    score: None = None
+    attributes: None = None
+    box_id: None = None
 
 
 class CocoCategory(msgspec.Struct):
@@ -61,13 +89,19 @@ class CocoVideo(msgspec.Struct):
     name: Any = None
 
 
-class CocoDocument(msgspec.Struct):
+_Annotation = TypeVar("_Annotation", CocoAnnotation, PlainAnnotation)
+
+
+class CocoDocument(msgspec.Struct, Generic[_Annotation]):
     """A whole COCO file; `annotations` is None where the file has no such list."""
 
     images: list[CocoImage]
-    annotations: list[CocoAnnotation] | None = None
+    annotations: list[_Annotation] | None = None
     categories: list[CocoCategory] = []
     videos: list[CocoVideo] = []
+
+
+AnyDocument: TypeAlias = CocoDocument[CocoAnnotation] | CocoDocument[PlainAnnotation]
 
 
 class _Heads(msgspec.Struct):
@@ -80,7 +114,7 @@ class _Heads(msgspec.Struct):
 class DecodedCoco:
     """A document and what of it could not be used; no document where the file is no JSON."""
 
-    document: CocoDocument | None
+    document: AnyDocument | None
     problems: tuple[LabelProblem, ...] = ()
 
 
@@ -107,7 +141,16 @@ def looks_like_coco(data: bytes) -> bool:
 def decode_coco(path: str, data: bytes) -> DecodedCoco:
     """Return the document in `data`: all at once where it is clean, entry by entry where it is not."""
     try:
-        document = msgspec.json.decode(data, type=CocoDocument)
+        return DecodedCoco(msgspec.json.decode(data, type=CocoDocument[PlainAnnotation]))
+    except msgspec.ValidationError:
+        return _decode_whole(path, data)
+    except (msgspec.DecodeError, RecursionError):
+        return _decode_patiently(path, data)
+
+
+def _decode_whole(path: str, data: bytes) -> DecodedCoco:
+    try:
+        document = msgspec.json.decode(data, type=CocoDocument[CocoAnnotation])
     except (msgspec.DecodeError, RecursionError):
         return _decode_patiently(path, data)
     if any(annotation.bbox is None for annotation in document.annotations or ()):

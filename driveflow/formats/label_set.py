@@ -158,6 +158,7 @@ class LabelSetBuilder:
         self.notes: list[str] = []
         self.problems: list[LabelProblem] = []
         self._images: list[tuple[object, ...]] = []
+        self._image_tables: list[pa.Table] = []
         self._boxes: list[pa.Table] = []
         self._lists: dict[tuple[str, ...], int] = {}
 
@@ -174,9 +175,21 @@ class LabelSetBuilder:
     def add_images(self, columns: Mapping[str, Sequence[object]]) -> None:
         """Add many pictures at once: columns of `LABEL_IMAGES`; what is left out, nothing is said of."""
         rows = len(columns["path"])
-        said = [columns.get(name) for name in LABEL_IMAGES.names]
-        nothing = [[_NOTHING_SAID.get(name)] * rows for name in LABEL_IMAGES.names]
-        self._images += zip(*(one or other for one, other in zip(said, nothing, strict=True)), strict=True)
+        said = {name: columns.get(name) for name in LABEL_IMAGES.names}
+        arrays = [
+            pa.repeat(pa.scalar(_NOTHING_SAID.get(name), kind), rows) if values is None else pa.array(values, kind)
+            for (name, values), kind in zip(said.items(), LABEL_IMAGES.types, strict=True)
+        ]
+        self._end_rows()
+        self._image_tables.append(pa.table(arrays, schema=LABEL_IMAGES))
+
+    def _end_rows(self) -> None:
+        """Make a table of the pictures that were added one by one."""
+        if self._images:
+            columns = zip(*self._images, strict=True)
+            arrays = [pa.array(column, kind) for column, kind in zip(columns, LABEL_IMAGES.types, strict=True)]
+            self._image_tables.append(pa.table(arrays, schema=LABEL_IMAGES))
+            self._images = []
 
     def add_boxes(self, boxes: pa.Table) -> None:
         """Add a table of boxes; columns that it lacks are null."""
@@ -193,9 +206,8 @@ class LabelSetBuilder:
 
     def build(self) -> LabelSet:
         """Return all that was collected."""
-        columns = list(zip(*self._images, strict=True)) or [()] * len(LABEL_IMAGES)
-        images = pa.table([pa.array(column, kind.type) for column, kind in zip(columns, LABEL_IMAGES, strict=True)],
-                          schema=LABEL_IMAGES)  # fmt: skip
+        self._end_rows()
+        images = pa.concat_tables([LABEL_IMAGES.empty_table(), *self._image_tables]).combine_chunks()
         boxes = pa.concat_tables(self._boxes) if self._boxes else LABEL_BOXES.empty_table()
         return LabelSet(
             images, boxes, tuple(self._lists), tuple(self.problems), frozenset(self.files), tuple(self.notes)
