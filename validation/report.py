@@ -2,19 +2,25 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
-from driveflow.images.decode import Pixels
 from driveflow.pages import html
 from driveflow.pages.html import Html, Text
 from validation.gate import Verdict
 from validation.leak import LeakReport
 from validation.model.evaluation import Evaluation
-from validation.report_numbers import calibration, class_table, confusion_table, curves, headline_table, slice_table
-from validation.report_pictures import worst_gallery
-from validation.report_rules import corrections_list, leak_section, rules_table, verdict_banner
+from validation.pages.album import Pictures
+from validation.pages.banner import deciding_table, facts, verdict_banner
+from validation.pages.changes import changes_section
+from validation.pages.findings import Findings, find
+from validation.pages.frames import Galleries, galleries, legend
+from validation.pages.measured import Measured, Section, measured_sections
+from validation.pages.numbers import headline_table
+from validation.pages.origin import leak_section, provenance_table, suspects_section
+from validation.pages.rules import gravest_first, rules_table
+from validation.pages.slices import unjudged_slices
 
-Pictures = Callable[[str], Pixels]
-"""Returns the upright RGB pixels of a frame; raises DriveflowError where it cannot."""
+MAX_PAGE_BYTES: Final = 4_900_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,60 +37,91 @@ class ReportRequest:
     provenance: Mapping[str, str] = field(default_factory=dict)
 
 
-def report_html(request: ReportRequest) -> str:
+def find_for(request: ReportRequest) -> Findings:
+    """Return what the report computes beyond the evaluations, for the page and for report.json."""
+    return find(request.challenger, request.champion, request.verdict.comparison, request.worst_frames)
+
+
+def report_html(request: ReportRequest, findings: Findings | None = None) -> str:
     """Return the report as one self-contained page under 5 MB."""
-    sections = [
-        ("classes", "Classes", class_table(request.challenger, request.verdict.comparison)),
-        ("slices", "Slices", slice_table(request.challenger, request.verdict)),
-        ("curves", "Precision and recall", curves(request.challenger, request.champion)),
-        ("confusion", "What was taken for what", confusion_table(request.challenger)),
-        ("calibration", "Can the scores be believed", calibration(request.challenger)),
-        ("frames", "Worst frames", worst_gallery(request.challenger, request.pictures, request.worst_frames)),
-        ("leak", "Hold-out and training data", leak_section(request.leak)),
-        ("input", "What was not counted as given", corrections_list(request.challenger, request.champion)),
-        ("provenance", "Where this comes from", _provenance(request)),
-    ]
-    parts: list[Text] = [
+    found = findings if findings is not None else find_for(request)
+
+    def build(shown: Galleries) -> str:
+        sections = _sections(request, found, shown)
+        first_screen = _first_screen(request, found)
+        return html.page(f"{request.verdict.outcome}: {request.model}", [*first_screen, *laid_out(sections)])
+
+    return within_bounds(build, found, request.pictures)
+
+
+def within_bounds(build: Callable[[Galleries], str], found: Findings, pictures: Pictures | None) -> str:
+    """Return the page with as many pictures as it has room for beside its words."""
+    words = build(galleries(found, None, 0))
+    return build(galleries(found, pictures, MAX_PAGE_BYTES - len(words.encode()))) if pictures is not None else words
+
+
+def laid_out(sections: list[Section]) -> list[Text]:
+    """Return links to the sections, and the sections."""
+    nav = html.contents([(item.anchor, item.link) for item in sections])
+    return [nav, *(html.section(item.title, item.content, anchor=item.anchor) for item in sections)]
+
+
+def frames_section(found: Findings, shown: Galleries) -> Section:
+    """Return the frames in which most is wrong."""
+    words = "Frames with the most missed objects and false detections first; detections count from their class's cut."
+    notes = [html.paragraph(note, tone="warn") for note in shown.notes]
+    content = html.join([html.paragraph(words, tone="info"), legend(), *notes, shown.worst])
+    if not found.worst:
+        content = html.empty("No frame has a missed object or a false detection.")
+    return Section("frames", "Worst frames", "Worst frames", content)
+
+
+def _first_screen(request: ReportRequest, found: Findings) -> list[Html]:
+    headline = next((rule for rule in request.verdict.rules if rule.is_difference and not _of_slice(rule.name)), None)
+    margin = -headline.limit if headline is not None and headline.limit is not None else None
+    title = "Champion and challenger" if request.champion is not None else "Challenger"
+    return [
         html.element("h1", {}, "Validation of ", html.name(request.model)),
-        _subtitle(request),
+        facts(request.challenger, request.champion),
         verdict_banner(request.verdict),
-        headline_table(request.challenger, request.champion, request.verdict),
-        rules_table(request.verdict),
-        html.contents([(anchor, title) for anchor, title, _content in sections]),
-        *(html.section(title, content, anchor=anchor) for anchor, title, content in sections),
+        deciding_table(request.verdict),
+        html.element("h3", {}, title),
+        headline_table(found.headline, request.verdict.comparison.metric, margin),
     ]
-    return html.page(f"{request.verdict.outcome}: {request.model}", parts)
 
 
-def _subtitle(request: ReportRequest) -> Html:
-    challenger = request.challenger
-    against = (
-        html.join(["champion ", html.code(_short(request.verdict.champion))])
-        if request.champion is not None
-        else "no champion yet"
-    )
-    counted = f"{challenger.frames:,} frames, {challenger.drive_groups:,} drive groups, {challenger.objects:,} objects"
-    facts = [
-        html.join(["challenger ", html.code(_short(request.verdict.challenger))]),
-        against,
-        f"hold-out of {counted}",
+def _sections(request: ReportRequest, found: Findings, shown: Galleries) -> list[Section]:
+    verdict, challenger = request.verdict, request.challenger
+    every_rule = rules_table(gravest_first(verdict.rules), "All rules of the gate")
+    measured = Measured(challenger, request.champion, verdict.comparison, verdict.rules)
+    compared = request.champion is not None
+    unjudged = unjudged_slices(challenger, verdict.rules)
+    slices, *others = measured_sections(measured)
+    return [
+        Section("rules", "All rules", "All rules", every_rule),
+        slices,
+        Section("unjudged", "Too little data", "Slices without enough data", unjudged),
+        *others[:-1],
+        Section("changes", "Broken and fixed", "Newly broken, newly fixed", changes_section(found.changes, shown)),
+        frames_section(found, shown),
+        Section("labels", "Labels", "Labels in doubt", suspects_section(found.suspects, shown, compared=compared)),
+        Section("leak", "Leak check", "Hold-out and training data", leak_section(request.leak)),
+        others[-1],
+        Section("provenance", "Provenance", "Where this comes from", provenance_table(_provenance(request))),
     ]
-    return html.element("p", {"class": "info"}, html.join(facts, " · "))
 
 
-def _provenance(request: ReportRequest) -> Html:
+def _of_slice(name: str) -> bool:
+    return name.startswith("slice ")
+
+
+def _provenance(request: ReportRequest) -> list[tuple[str, str]]:
     counted, left = request.challenger.detections, request.challenger.scene.under_min_score
-    facts = {
-        "Model": request.model,
-        "Challenger digest": request.verdict.challenger,
-        "Champion digest": request.verdict.champion or "none",
-        "Hold-out snapshot": request.verdict.holdout_id,
-        **request.provenance,
-        "Detections counted": f"{counted:,}; {left:,} under the least score are left out",
-    }
-    rows = [[html.element("b", {}, key), html.code(value)] for key, value in facts.items()]
-    return html.table([html.Column("what"), html.Column("value")], rows, label="Provenance")
-
-
-def _short(digest: str) -> str:
-    return digest[:12] or "without digest"
+    return [
+        ("Model", request.model),
+        ("Challenger digest", request.verdict.challenger),
+        ("Champion digest", request.verdict.champion or "none"),
+        ("Hold-out snapshot", request.verdict.holdout_id),
+        *request.provenance.items(),
+        ("Detections counted", f"{counted:,}; {left:,} under the least score are left out"),
+    ]

@@ -18,6 +18,7 @@ _UNPRINTABLE = re.compile(
 )
 _PICTURE = re.compile(r"data:image/(?:jpeg|png);base64,[A-Za-z0-9+/]+={0,2}")
 _HEATS = 8
+_LONG = 14  # rows; a longer table scrolls in a frame of its own, under a head that stays
 _ANCHOR = re.compile(r"[a-z][a-z0-9-]*")
 
 
@@ -167,7 +168,8 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell | Text]], capt
     body = element("tbody", {}, *(_row(columns, row) for row in rows))
     title = [element("caption", {}, caption)] if caption else []
     # A region that scrolls must be reachable by keyboard.
-    attributes = {"class": "wide", "tabindex": "0", "role": "region", "aria-label": label or caption or "Table"}
+    kind = "wide long" if len(rows) > _LONG else "wide"
+    attributes = {"class": kind, "tabindex": "0", "role": "region", "aria-label": label or caption or "Table"}
     return element("div", attributes, element("table", {}, *title, head, body))
 
 

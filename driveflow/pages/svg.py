@@ -111,8 +111,8 @@ def _axes(x_title: str, y_title: str) -> str:
     middle, bottom = _place(0.5, 0.0)
     left, high = _place(0.0, 0.5)
     parts.append(f'<text x="{middle:.1f}" y="{bottom + 27:.1f}" text-anchor="middle">{escape(x_title)}</text>')
-    turned = f'text-anchor="middle" transform="rotate(-90 {left - 24:.1f} {high:.1f})"'
-    parts.append(f'<text x="{left - 24:.1f}" y="{high:.1f}" {turned}>{escape(y_title)}</text>')
+    turned = f'text-anchor="middle" transform="rotate(-90 {left - 30:.1f} {high:.1f})"'
+    parts.append(f'<text x="{left - 30:.1f}" y="{high:.1f}" {turned}>{escape(y_title)}</text>')
     return "".join(parts)
 
 

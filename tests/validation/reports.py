@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from driveflow.flow.sections import FloorSection, GateSection
-from tests.validation.drives import NO_LEAK, Drives, measure
+from tests.validation.drives import NO_LEAK, Drives, evaluate_drives, measure
 from validation.gate import JudgeRequest, judge
 from validation.model.compare import Draws
+from validation.model.evaluation import Evaluation
 from validation.report import ReportRequest
 
 GATE = GateSection(floors=(FloorSection(metric="AP50", at_least=0.5),), max_drop=0.1)
@@ -38,3 +39,10 @@ def report_request(classes: Sequence[str] = ("bus", "car"), *, first: bool = Fal
         "provenance": {"Run": "run-1", "Training snapshot": "ab" * 32},
     }
     return ReportRequest(**(values | changes))
+
+
+def perfect_evaluation() -> Evaluation:
+    """A model without a mistake on the same drives."""
+    drives = Drives(groups=15, frames=2)
+    found = [(*row, 0.9 - number / 1_000) for number, row in enumerate(drives.truth())]
+    return evaluate_drives(drives, found, "perfect")

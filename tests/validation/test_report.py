@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import jsonschema
 import numpy as np
@@ -11,8 +12,11 @@ from driveflow.errors import NotFoundError
 from driveflow.pages.html import escape
 from tests.driveflow.pages.hostile import STORABLE_NAMES
 from tests.driveflow.pages.test_html import Tags
-from tests.validation.reports import render, report_request
-from validation import report_pictures
+from tests.validation.reports import perfect_evaluation, render, report_request
+from validation.evaluation_page import EvaluationPage, evaluation_html
+from validation.model.compare import Draws
+from validation.pages.banner import deciding_rules, one_sentence
+from validation.pages.frames import drawn
 from validation.report import report_html
 from validation.report_json import classification_page, metrics_page, report_json, report_schema
 from validation.report_markdown import report_markdown
@@ -32,24 +36,45 @@ def test_the_first_screen_has_the_verdict_its_reason_and_champion_beside_challen
     first_screen = page.split("<nav")[0]
 
     assert f"<strong>{request_.verdict.outcome}</strong>" in first_screen
-    assert escape(request_.verdict.reason) in first_screen
+    assert escape(one_sentence(request_.verdict)) in first_screen
     assert "Champion and challenger" in first_screen
-    for rule in request_.verdict.rules:
+    for rule in deciding_rules(request_.verdict)[:4]:
         assert rule.name in first_screen
+        assert escape(rule.reason) in first_screen
+
+
+def test_every_rule_is_on_the_page_with_its_reason(request_, page):
+    part = page.split('<section id="rules"')[1].split("</section>")[0]
+
+    for rule in request_.verdict.rules:
+        assert escape(rule.name) in part
+        assert escape(rule.reason) in part
+
+
+def test_many_reasons_become_one_sentence_that_says_how_many_rules_agree(request_):
+    rule = replace(request_.verdict.rules[0], outcome="BLOCK", reason="Night is worse." + "x" * 200)
+    verdict = replace(request_.verdict, outcome="BLOCK", rules=(rule, rule, rule), reason=rule.reason * 3)
+
+    assert one_sentence(verdict) == f"{rule.reason} 2 more rules say BLOCK."
 
 
 def test_every_section_is_there_and_linked(page):
     targets = set(re.findall(r'<section id="([a-z-]+)"', page))
 
     assert targets == set(re.findall(r'href="#([a-z-]+)"', page))
-    assert {"classes", "slices", "curves", "confusion", "frames", "leak", "provenance"} <= targets
+    assert {"rules", "slices", "unjudged", "classes", "curves", "confusion", "calibration"} <= targets
+    assert {"changes", "frames", "labels", "leak", "input", "provenance"} <= targets
 
 
 def test_pictures_show_the_worst_frames_with_a_sentence_each(page):
     pictures = re.findall(r'<img src="data:image/jpeg;base64,[^"]+" alt="(Frame [^"]+)"', page)
 
-    assert len(pictures) == 12
+    assert len([words for words in pictures if "missed" in words]) == 12
+    assert len([words for words in pictures if "newly broken" in words]) == 12
+    assert len([words for words in pictures if "newly fixed" in words]) == 12
     assert re.search(r"<figcaption>(Missed|False|Second) ", page)
+    assert re.search(r"<figcaption>No longer finds ", page)
+    assert re.search(r"<figcaption>Now finds ", page)
 
 
 def test_the_same_input_gives_the_same_page_to_the_byte(request_, page):
@@ -57,14 +82,14 @@ def test_the_same_input_gives_the_same_page_to_the_byte(request_, page):
     assert report_html(request_) == page
 
 
-def test_a_page_with_many_large_pictures_stays_under_five_megabytes_and_says_what_is_left_out(monkeypatch):
-    noise = np.random.default_rng(0).integers(0, 255, (900, 1400, 3)).astype(np.uint8)
-    request = report_request(pictures=lambda frame_id: noise, worst_frames=30)
+def test_a_page_with_many_large_pictures_stays_under_five_megabytes_and_says_what_was_given_up():
+    noise = np.random.default_rng(0).integers(0, 255, (700, 1000, 3)).astype(np.uint8)
 
-    page = report_html(request)
+    page = report_html(report_request(pictures=lambda frame_id: noise, worst_frames=20))
 
-    assert len(page) < 5_000_000
-    assert "more frames are left out" in page
+    assert len(page.encode()) < 5_000_000
+    assert page.count("data:image/jpeg") > 30
+    assert re.search(r"Pictures are reduced to \d+ px to keep this page under 5 MB.", page)
 
 
 def test_a_picture_that_cannot_be_read_is_named_and_costs_nothing_else():
@@ -84,11 +109,39 @@ def test_a_first_model_has_a_report_without_a_champion():
 
     assert "no champion yet" in page
     assert ">champion<" not in page
+    assert "There is no champion to compare with." in page
+    assert "It takes two models to doubt a label" in page
+
+
+@pytest.mark.parametrize("pictures", [None, render])
+def test_one_evaluation_has_a_page_without_a_verdict(request_, pictures):
+    shown = EvaluationPage(
+        title="predictions.json", evaluation=request_.challenger, draws=Draws(resamples=60), pictures=pictures
+    )
+
+    page = evaluation_html(shown)
+
+    assert "Evaluation of " in page
+    assert not re.search("PASS|BLOCK|NEEDS DATA|NOT JUDGED|champion<", page)
+    assert set(re.findall(r'<section id="([a-z-]+)"', page)) == set(re.findall(r'href="#([a-z-]+)"', page))
+    assert page.count("data:image/jpeg") == (12 if pictures else 0)
+    assert "Missed " in page
+
+
+def test_what_there_is_nothing_of_is_said_in_words():
+    perfect = report_request(first=True, challenger=perfect_evaluation())
+
+    page = report_html(perfect)
+
+    assert "No frame has a missed object or a false detection." in page
+    assert "No class was taken for another." in page
+    assert "Everything was counted as given." in page
 
 
 @pytest.mark.parametrize("name", STORABLE_NAMES)
 def test_a_hostile_class_name_changes_no_structure(name):
-    hostile, harmless = (Tags(report_html(report_request(classes=(name, "zebra")))) for name in (name, "car"))
+    pages = (report_html(report_request(classes=(name, "zebra"), worst_frames=2)) for name in (name, "car"))
+    hostile, harmless = (Tags(page) for page in pages)
 
     assert hostile.tags.count("script") == harmless.tags.count("script") == 1
     assert {key for key, _value in hostile.attributes} == {key for key, _value in harmless.attributes}
@@ -138,8 +191,7 @@ def test_boxes_that_are_wrong_are_drawn_dashed_and_missed_objects_solid(request_
     from validation.model.worst_frames import worst_frames
 
     frame = worst_frames(request_.challenger, 1)[0]
-    drawn = [report_pictures._drawn(box) for box in frame.boxes]
 
-    for box, picture in zip(frame.boxes, drawn, strict=True):
+    for box, picture in zip(frame.boxes, map(drawn, frame.boxes), strict=True):
         assert picture[6] == (box.score is not None)
         assert bool(picture[4]) == (not box.right)

@@ -1,0 +1,1 @@
+"""The parts of the validation report that people look at, a file each."""

@@ -1,0 +1,93 @@
+"""What the pictures of the report say below them, in plain words."""
+
+from driveflow.pages import html
+from driveflow.pages.html import Html, Text
+from validation.model.changed_frames import ChangedFrame, ChangedObject
+from validation.model.suspects import Suspect
+from validation.model.worst_frames import Mistake, WorstFrame
+
+_MOST_SENTENCES = 5
+_DIGEST_CHARS = 64
+
+
+def worst_alt(frame: WorstFrame) -> str:
+    """Return what a picture of a worst frame shows, for those who do not see it."""
+    missed = sum(mistake.fault == "missed" for mistake in frame.mistakes)
+    return f"Frame {frame.frame_id[:12]}: {missed} missed, {len(frame.mistakes) - missed} wrong"
+
+
+def worst_caption(frame: WorstFrame) -> Html:
+    """Return what is wrong in a frame, the gravest first."""
+    return _caption([_mistake(item) for item in frame.mistakes], frame.frame_id, frame.drive_group)
+
+
+def changed_caption(frame: ChangedFrame, *, broken: bool) -> Html:
+    """Return what changed in a frame."""
+    lost = _grouped([item for item in frame.objects if item.score is None])
+    false = _grouped([item for item in frame.objects if item.score is not None])
+    sentences = [_turned(same, broken=broken) for same in lost] + [_false(same, broken=broken) for same in false]
+    return _caption(sentences, frame.frame_id, frame.drive_group)
+
+
+def suspect_caption(item: Suspect) -> Html:
+    """Return what both models say and the label does not."""
+    words: list[Text] = ["both models see ", html.name(item.said), f" (at least {item.score:.2f})"]
+    words += [", labeled ", html.name(item.labeled)] if item.kind == "class" else [", nothing is labeled"]
+    return _caption([words], item.frame_id, item.drive_group)
+
+
+def frame_name(frame_id: str) -> Html:
+    """Return a frame's id: the beginning of a digest, any other name as it is."""
+    return html.code(frame_id[:12]) if len(frame_id) == _DIGEST_CHARS else html.name(frame_id)
+
+
+def _caption(sentences: list[list[Text]], frame_id: str, drive_group: str) -> Html:
+    shown = [html.join(words) for words in [*map(_opened, sentences[:1]), *sentences[1:_MOST_SENTENCES]]]
+    more = len(sentences) - len(shown)
+    words = html.join([html.join(shown, "; "), f"; and {more} more" if more else "", "."])
+    place = html.join(["frame ", frame_name(frame_id), " of ", html.name(drive_group)])
+    return html.join([words, html.element("div", {"class": "soft"}, place)])
+
+
+def _opened(words: list[Text]) -> list[Text]:
+    """Return words with a capital where they open with a word of ours, not with a name."""
+    first = words[0]
+    return [first[0].upper() + first[1:] if isinstance(first, str) and first else first, *words[1:]]
+
+
+def _mistake(mistake: Mistake) -> list[Text]:
+    what = html.name(mistake.class_name)
+    score = f" (score {mistake.score:.2f})" if mistake.score is not None else ""
+    height = f" ({mistake.height_px:.0f} px high)" if mistake.height_px is not None else ""
+    words: dict[str, list[Text]] = {
+        "missed": ["missed ", what, height],
+        "false": ["false ", what, score],
+        "taken": [what, " taken for ", html.name(mistake.said), score],
+        "loose": [what, f" found too loosely (IoU {mistake.overlap or 0.0:.2f})"],
+        "twice": ["second box on one ", what, score],
+    }
+    return words[mistake.fault]
+
+
+def _grouped(objects: list[ChangedObject]) -> list[list[ChangedObject]]:
+    names = dict.fromkeys(item.class_name for item in objects)
+    return [[item for item in objects if item.class_name == name] for name in names]
+
+
+def _turned(same: list[ChangedObject], *, broken: bool) -> list[Text]:
+    heights = _range([item.height_px for item in same], 0)
+    return ["no longer finds " if broken else "now finds ", *_many(same), f" ({heights} px high)"]
+
+
+def _false(same: list[ChangedObject], *, broken: bool) -> list[Text]:
+    scores = _range([item.score or 0.0 for item in same], 2)
+    return ["new false " if broken else "no longer a false ", *_many(same), f" (score {scores})"]
+
+
+def _many(same: list[ChangedObject]) -> list[Text]:
+    return [*([f"{len(same)} × "] if len(same) > 1 else []), html.name(same[0].class_name)]
+
+
+def _range(values: list[float], digits: int) -> str:
+    low, high = f"{min(values):.{digits}f}", f"{max(values):.{digits}f}"
+    return low if low == high else f"{low} to {high}"

@@ -1,0 +1,97 @@
+"""The part of the report that shows rules: each with its value drawn against its limit, and why in words."""
+
+import math
+from collections.abc import Sequence
+
+from driveflow.pages import html
+from driveflow.pages.html import Cell, Column, Html, Text
+from driveflow.pages.whisker import Whisker, WhiskerScale, difference_scale, whisker
+from validation.gate import RuleResult
+from validation.pages.words import INTERVAL, TONES, outcome_cell, span
+
+_DRAWN = "dot: the value, line: its 95 % interval, dashed: the limit; differences with zero in the middle"
+_ORDER = ("BLOCK", "NEEDS DATA", "PASS", "NOT JUDGED")
+
+
+def rules_table(rules: Sequence[RuleResult], label: str) -> Html:
+    """Return rules in the order given."""
+    columns = [
+        Column("rule"),
+        Column("outcome"),
+        Column("against its limit", hint=_DRAWN),
+        Column("value", numeric=True, hint=INTERVAL),
+        Column("limit", numeric=True),
+        Column("frames", numeric=True),
+        Column("drive groups", numeric=True),
+        Column("why"),
+    ]
+    scale = _difference_scale(rules)
+    return _stack(html.table(columns, [_row(rule, scale) for rule in rules], label=label))
+
+
+def short_rules_table(rules: Sequence[RuleResult], label: str) -> Html:
+    """Return a few rules for the first screen: what each stands on is said below why."""
+    columns = [
+        Column("rule"),
+        Column("outcome"),
+        Column("against its limit", hint=_DRAWN),
+        Column("value", numeric=True, hint=INTERVAL),
+        Column("limit", numeric=True),
+        Column("why"),
+    ]
+    scale = _difference_scale(rules)
+    return _stack(html.table(columns, [_short_row(rule, scale) for rule in rules], label=label))
+
+
+def gravest_first(rules: Sequence[RuleResult]) -> list[RuleResult]:
+    """Return the rules by outcome, those that stop a model first; within one outcome as they are."""
+    return sorted(rules, key=lambda rule: _ORDER.index(rule.outcome))
+
+
+def _row(rule: RuleResult, scale: tuple[float, float]) -> list[Cell | Text]:
+    counts = (rule.counts.frames, rule.counts.drive_groups) if rule.counts is not None else (None, None)
+    return [*_opening(rule, scale), *(html.number(count, 0) for count in counts), rule.reason]
+
+
+def _short_row(rule: RuleResult, scale: tuple[float, float]) -> list[Cell | Text]:
+    n = f"{rule.counts.frames:,} frames of {rule.counts.drive_groups:,} drive groups" if rule.counts is not None else ""
+    return [*_opening(rule, scale), html.join([rule.reason, html.element("small", {}, n)])]
+
+
+def _stack(table: Html) -> Html:
+    """Let the cells of a row stand below each other where the screen is narrow."""
+    return html.element("div", {"class": "stack"}, table)
+
+
+def _opening(rule: RuleResult, scale: tuple[float, float]) -> list[Cell | Text]:
+    digits = 0 if _is_count(rule) else 3
+    return [
+        html.name(rule.name),
+        outcome_cell(rule.outcome),
+        _drawn(rule, scale),
+        html.number(rule.value, digits, sign=rule.is_difference, below=span(rule.interval, sign=rule.is_difference)),
+        html.number(rule.limit, digits, sign=rule.is_difference),
+    ]
+
+
+def _drawn(rule: RuleResult, ends: tuple[float, float]) -> Cell:
+    """Return the value against the limit: differences on one scale, shares from 0 to 1, counts not at all."""
+    if rule.value is None or not math.isfinite(rule.value) or _is_count(rule):
+        return Cell("–", order=math.nan)
+    scale = WhiskerScale(*(ends if rule.is_difference else (0.0, 1.0)), limit=rule.limit)
+    low, high = (rule.interval.low, rule.interval.high) if rule.interval is not None else (None, None)
+    words = f"{rule.value:.3f} against {'no limit' if rule.limit is None else format(rule.limit, '.3f')}"
+    return Cell(whisker(Whisker(rule.value, low, high, TONES[rule.outcome]), scale, words), order=rule.value)
+
+
+def _difference_scale(rules: Sequence[RuleResult]) -> tuple[float, float]:
+    differences = [rule for rule in rules if rule.is_difference and rule.outcome != "NOT JUDGED"]
+    ends = [end for rule in differences if rule.interval for end in (rule.interval.low, rule.interval.high)]
+    limits = [rule.limit for rule in differences if rule.limit is not None]
+    scale = difference_scale(ends, min(limits, default=None), 0.5)
+    return scale.low, scale.high
+
+
+def _is_count(rule: RuleResult) -> bool:
+    """Return whether a rule counts things instead of measuring a share."""
+    return not rule.is_difference and rule.interval is None and (rule.limit is None or rule.limit > 1 or not rule.limit)
