@@ -5,10 +5,12 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow.flow.sections import SliceSection
 from driveflow.predicates import matches
+from driveflow.where import FRAME_COLUMNS, compile_where
 from filtering.miners.material import Ints, Mask, Material
 from filtering.places import first_places
 from filtering.rarity import evidence
@@ -74,4 +76,11 @@ def _classes(material: Material) -> dict[str, Mask]:
 
 def _slices(material: Material, slices: Sequence[SliceSection]) -> dict[str, Mask]:
     boxes = evidence(material.tables, material.tables.classes, material.sure(), material.min_score)
-    return {f"slice {part.name}": matches(material.tables.frames, boxes, part.where) for part in slices}
+    return {f"slice {part.name}": _slice(material, boxes, part) for part in slices}
+
+
+def _slice(material: Material, boxes: pa.Table, part: SliceSection) -> Mask:
+    mask = matches(material.tables.frames, boxes, part.where)
+    if part.expression:
+        mask &= compile_where(part.expression, FRAME_COLUMNS).mask(material.tables.frames, material.tables.sources)
+    return mask

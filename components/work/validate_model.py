@@ -139,6 +139,7 @@ class _Measuring:
             EvaluationRequest(
                 frames=self._tables.frames,
                 boxes=self._tables.boxes,
+                sources=self._tables.sources,
                 predictions=predict_frames(detector, self._pixels, ids, store, self._context.progress),
                 classes=self._tables.classes,
                 slices=settings.slices,

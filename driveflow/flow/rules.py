@@ -10,7 +10,7 @@ from driveflow.flow.cron import check_cron
 from driveflow.flow.document import Key
 from driveflow.flow.merge_section import MergeSection
 from driveflow.flow.problems import nearest, spell
-from driveflow.flow.sections import BatchSection, Flow, WhereSection
+from driveflow.flow.sections import BatchSection, Flow, SliceSection, WhereSection
 
 Finding: TypeAlias = tuple[tuple[Key, ...], str]  # key path and what is wrong there
 
@@ -110,8 +110,15 @@ def _predicates(flow: Flow) -> Iterator[Finding]:
             yield from _states_something(("corner_cases", i, "where"), case.where)
         yield from _where(("corner_cases", i, "where"), case.where, flow)
     for i, part in enumerate(flow.validation.slices):
-        yield from _states_something(("validation", "slices", i, "where"), part.where)
-        yield from _where(("validation", "slices", i, "where"), part.where, flow)
+        yield from _slice(("validation", "slices", i), part, flow)
+
+
+def _slice(path: tuple[Key, ...], part: SliceSection, flow: Flow) -> Iterator[Finding]:
+    if not part.expression and not part.by:
+        yield from _states_something((*path, "where"), part.where)
+    yield from unclear_condition((*path, "expression"), part.expression, of_boxes=False)
+    yield from _twice((*path, "by"), part.by)
+    yield from _where((*path, "where"), part.where, flow)
 
 
 def _states_something(path: tuple[Key, ...], where: WhereSection) -> Iterator[Finding]:

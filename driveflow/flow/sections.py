@@ -203,13 +203,18 @@ class RetrainSection:
     max_age_days: Positive = 30
 
 
+Dimension = Literal["class", "size", "occlusion", "time_of_day", "weather", "camera", "place", "distance"]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SliceSection:
-    """A named part of the hold-out."""
+    """A named part of the hold-out, or one for each value of the dimensions that it is cut along."""
 
     __pydantic_config__ = _STRICT
     name: Name
-    where: WhereSection
+    where: WhereSection = field(default_factory=WhereSection)
+    expression: str = ""  # a condition on frames that must hold too, as in driveflow/where.py
+    by: tuple[Dimension, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

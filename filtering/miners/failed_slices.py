@@ -22,5 +22,6 @@ class FailedSlices:
         """Return the best score over the slices; NaN in frames of none of them."""
         scores = np.full(material.count, np.nan)
         for part in material.failed_slices:
-            scores = np.fmax(scores, Rule(replace(self.case, where=part.where)).score(material))
+            case = replace(self.case, where=part.where, expression=part.expression)
+            scores = np.fmax(scores, Rule(case).score(material))
         return scores

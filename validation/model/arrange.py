@@ -113,7 +113,8 @@ def _sorted_truth(boxes: RawBoxes, label: Ints, ignore: Bools, mode: Mode) -> Tr
         area = np.where(np.isfinite(boxes.area_px), boxes.area_px, area)
     rows = _by_place(label, boxes.frame, np.arange(len(boxes)))
     if mode == "strict":
-        values = np.column_stack([boxes.corners, area, ignore]).astype(np.float64)
+        facts = [] if boxes.facts is None else boxes.facts.columns()
+        values = np.column_stack([boxes.corners, area, ignore, *facts]).astype(np.float64)
         order_kernel.settle(rows, label, boxes.frame, np.zeros(len(boxes)), values)
     return Truth(
         frame=boxes.frame[rows],
@@ -122,6 +123,7 @@ def _sorted_truth(boxes: RawBoxes, label: Ints, ignore: Bools, mode: Mode) -> Tr
         area_px=area[rows],
         ignore=ignore[rows],
         size=None if boxes.size is None else boxes.size[rows],
+        facts=None if boxes.facts is None else boxes.facts.rows(rows),
     )
 
 

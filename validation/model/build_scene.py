@@ -10,6 +10,7 @@ import pyarrow as pa
 from driveflow.errors import InvalidInputError
 from driveflow.truth import truth_of
 from validation.model.arrange import Arrangement, arrange
+from validation.model.box_facts import box_facts
 from validation.model.lint import sample
 from validation.model.raw import RawBoxes, RawScene
 from validation.model.scene import Bools, EvaluationRequest, Floats, Ints, Scene
@@ -61,6 +62,7 @@ def raw_scene(request: EvaluationRequest) -> RawScene:
             corners=_corners(truth),
             area_px=_areas(truth),
             ignore=truth["ignore"].fill_null(value=False).to_numpy().astype(bool),
+            facts=box_facts(truth["attributes"]),
             where=lambda row: f"box {truth['box_id'][row]}",
         ),
         found=RawBoxes(

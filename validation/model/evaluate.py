@@ -1,17 +1,18 @@
 """Measure a model: one matching for every number, and checks of the evaluator inside each evaluation."""
 
 import time
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
-from driveflow.predicates import matches as frames_where
 from validation.model.arrange import Arrangement, arrange
 from validation.model.build_scene import raw_scene
 from validation.model.confusion import confusion, find_mistakes
 from validation.model.curves import OperatingPoint, curve, operating_point, point_at
-from validation.model.evaluation import ClassResult, Evaluation, ScoreBin, SliceResult
+from validation.model.evaluation import ClassResult, Evaluation, ScoreBin
 from validation.model.match import Matches
+from validation.model.parts import with_parts
 from validation.model.scene import EvaluationRequest, Ints, Scene
 from validation.model.self_check import check_evaluator
 from validation.model.twelve import CocoNumbers, Tally, tally, tally_and_match
@@ -42,12 +43,12 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
         numbers = asked.numbers()
     points = _operating_points(scene, found)
     mistakes = find_mistakes(scene, found, points)
-    return Evaluation(
+    evaluation = Evaluation(
         holdout_id=request.holdout_id,
         model_digest=request.model_digest,
         numbers=numbers.overall,
         per_class=_per_class(scene, found, numbers, points),
-        per_slice=_per_slice(request, scene, asked, counted),
+        per_slice=(),
         confusion=confusion(scene, found, mistakes, points),
         bins=_bins(scene, found),
         corrections=scene.corrections,
@@ -58,11 +59,13 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
         drive_groups=len(np.unique(scene.frame_group[counted])),
         objects=int((~scene.truth.ignore).sum()),
         detections=len(scene.detected.frame),
-        seconds=time.perf_counter() - started_s,
+        seconds=0.0,
         mode=request.mode,
         by_threshold=dict(zip(_spelled(asked), numbers.by_threshold, strict=True)),
         checks=checks,
     )
+    evaluation = with_parts(evaluation, request, asked.numbers)
+    return replace(evaluation, seconds=time.perf_counter() - started_s)
 
 
 def _spelled(asked: Tally) -> list[str]:
@@ -111,29 +114,6 @@ def _per_class(
                 point=points[label],
                 false_per_frame=points[label].false / frames if frames else 0.0,
                 curve=curve(scene.detected.score[rows], right[rows], wrong[rows], objects),
-            )
-        )
-    return tuple(results)
-
-
-def _per_slice(request: EvaluationRequest, scene: Scene, asked: Tally, counted: Ints) -> tuple[SliceResult, ...]:
-    row_of = {frame_id: row for row, frame_id in enumerate(scene.frame_ids)} if request.slices else {}
-    frame_ids = request.frames["frame_id"].to_pylist() if request.slices else []
-    rows_in_order = np.array([row_of[frame_id] for frame_id in frame_ids], np.int64)
-    results = []
-    for section in request.slices:
-        mask = np.asarray(frames_where(request.frames, request.boxes, section.where), bool)
-        rows = np.intersect1d(rows_in_order[mask], counted)
-        inside = np.zeros(len(scene.frame_ids), bool)
-        inside[rows] = True
-        results.append(
-            SliceResult(
-                name=section.name,
-                numbers=asked.numbers(rows).overall,
-                frames=len(rows),
-                drive_groups=len(np.unique(scene.frame_group[rows])),
-                objects=int((inside[scene.truth.frame] & ~scene.truth.ignore).sum()),
-                rows=rows,
             )
         )
     return tuple(results)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from validation.model.box_facts import BoxFacts
 from validation.model.scene import Bools, Correction, Floats, Ints
 
 
@@ -25,6 +26,7 @@ class RawBoxes:
     area_px: Floats | None = None
     ignore: Bools | None = None
     crowd: Bools | None = None
+    facts: BoxFacts | None = None
     where: Callable[[int], str] = lambda row: f"row {row}"
 
     def __len__(self) -> int:
@@ -46,6 +48,7 @@ class RawBoxes:
             area_px=None if self.area_px is None else self.area_px[rows],
             ignore=None if self.ignore is None else self.ignore[rows],
             crowd=None if self.crowd is None else self.crowd[rows],
+            facts=None if self.facts is None else self.facts.rows(rows),
             where=lambda row: self.where(int(rows[row])),
         )
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from driveflow.flow.sections import SliceSection
+from validation.model.box_facts import BoxFacts
 
 if TYPE_CHECKING:
     from validation.model.raw import RawScene
@@ -32,7 +33,8 @@ class EvaluationRequest:
     `frames` and `boxes` are the hold-out's tables, `predictions` the model's (schemas in `driveflow.tables`);
     detections under `min_score` are not counted. `max_detections` of one class in one frame: 0 takes what `mode` has,
     in mode strict the limit from the data, at least COCO's 100. `thresholds` of overlap: none are COCO's ten. Where
-    truth and predictions are there as arrays already (`raw`), the tables only serve slices.
+    truth and predictions are there as arrays already (`raw`), the tables only serve slices. `conditions` are slices
+    too: a name and a condition on the columns of frames, as in driveflow/where.py.
     """
 
     frames: pa.Table
@@ -40,6 +42,8 @@ class EvaluationRequest:
     predictions: pa.Table
     classes: tuple[str, ...]
     slices: tuple[SliceSection, ...] = ()
+    conditions: tuple[tuple[str, str], ...] = ()
+    sources: pa.Table | None = None  # where the frames were found; None: no slice can tell cameras and places
     min_score: float = 0.0
     max_detections: int = 0
     holdout_id: str = ""
@@ -72,6 +76,7 @@ class Truth:
     area_px: Floats
     ignore: Bools
     size: Floats | None = None
+    facts: BoxFacts | None = None  # how hidden, cut off and far; None: nothing is said
 
 
 @dataclass(frozen=True, slots=True)
