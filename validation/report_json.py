@@ -3,35 +3,36 @@
 import math
 from dataclasses import asdict
 from importlib.resources import files
-from typing import TYPE_CHECKING
 
 from driveflow.canonical import Json
+from validation.findings_json import changes_json, suspects_json, worst_json
 from validation.gate import RuleResult, Verdict
 from validation.leak import LeakReport
 from validation.model.compare import Comparison, Estimate
 from validation.model.curves import OperatingPoint
 from validation.model.evaluation import ClassResult, Evaluation, SliceResult
 from validation.model.resample import Interval
-from validation.model.worst_frames import WorstFrame, worst_frames
+from validation.pages.findings import Findings
+from validation.report import ReportRequest, find_for
 
-if TYPE_CHECKING:
-    from validation.report import ReportRequest
-
-FORM_VERSION = 1
+FORM_VERSION = 2
 
 
-def report_json(request: "ReportRequest") -> dict[str, Json]:
+def report_json(request: ReportRequest, findings: Findings | None = None) -> dict[str, Json]:
     """Return everything the report says as plain values; the same input gives the same values."""
-    champion = request.champion
+    champion, found = request.champion, findings if findings is not None else find_for(request)
     return {
         "form_version": FORM_VERSION,
         "model": request.model,
         "verdict": verdict_json(request.verdict),
+        "headline": [_estimate(part) for part in found.headline],
         "comparison": _comparison(request.verdict.comparison),
         "challenger": evaluation_json(request.challenger),
         "champion": evaluation_json(champion) if champion is not None else None,
         "leak": _leak(request.leak),
-        "worst_frames": [_worst(frame) for frame in worst_frames(request.challenger, request.worst_frames)],
+        "changes": changes_json(found.changes),
+        "labels_in_doubt": suspects_json(found.suspects),
+        "worst_frames": [worst_json(frame) for frame in found.worst],
         "provenance": dict(request.provenance),
     }
 
@@ -58,6 +59,9 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
     """Return what was measured of one model; COCO's twelve numbers stand under their own names."""
     return {
         **{name: _finite(value) for name, value in evaluation.numbers.items()},
+        "mode": evaluation.mode,
+        "by_threshold": {name: _finite(value) for name, value in evaluation.by_threshold.items()},
+        "checks": [asdict(check) for check in evaluation.checks],
         "holdout_id": evaluation.holdout_id,
         "model_digest": evaluation.model_digest,
         "n_frames": evaluation.frames,
@@ -142,6 +146,7 @@ def _rule(rule: RuleResult) -> dict[str, Json]:
         "limit": _finite(rule.limit),
         "interval": _interval(rule.interval),
         "n": asdict(rule.counts) if rule.counts is not None else None,
+        "is_difference": rule.is_difference,
     }
 
 
@@ -151,11 +156,6 @@ def _interval(interval: Interval | None) -> Json:
 
 def _leak(leak: LeakReport) -> dict[str, Json]:
     return {**asdict(leak), "examples": [asdict(item) for item in leak.examples], "is_clean": leak.is_clean}
-
-
-def _worst(frame: WorstFrame) -> dict[str, Json]:
-    mistakes: list[Json] = [asdict(mistake) for mistake in frame.mistakes]
-    return {"frame_id": frame.frame_id, "drive_group": frame.drive_group, "mistakes": mistakes}
 
 
 def _finite(value: float | None) -> float | None:
