@@ -1,9 +1,10 @@
 """`driveflow filter`: check what the filters decided."""
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
+from cli.filter.batches import batches
 from cli.filter.preview import preview
 from cli.filter.relations import relations
 from cli.filter.review import review
@@ -11,6 +12,8 @@ from cli.filter.undo import not_duplicate, undo
 from cli.output import DEFAULT_WORKSPACE, Format, Output, ProfileHere, Workspace, emit
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import pyarrow as pa
 
     from driveflow.canonical import Json
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True)
 app.command("preview")(preview)
+app.command("batches")(batches)
 app.command("relations")(relations)
 app.command("review")(review)
 app.command("undo")(undo)
@@ -77,7 +81,9 @@ def _verify(snapshot: "Snapshot", place: "Place") -> "VerifyReport":
     sources = pa.concat_tables([item.sources() for item in lineage(snapshot)])
     filters = _filters(snapshot)
     vectors = _vectors(decisions, filters, place.store)
-    return verify_decisions(decisions, Evidence(signals, sources, filters, open_pixels(snapshot, place), vectors))
+    arrival = tuple(cast("Sequence[str]", snapshot.made_by().get("arrival", ())))
+    pixels = open_pixels(snapshot, place)
+    return verify_decisions(decisions, Evidence(signals, sources, filters, pixels, vectors, arrival))
 
 
 def _vectors(decisions: "pa.Table", filters: "FilterSection", store: str) -> "FrameVectors | None":

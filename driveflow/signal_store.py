@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 from driveflow import tables as columns
 from driveflow.canonical import digest_bytes
 from driveflow.errors import NotFoundError
+from driveflow.id_places import IdPlaces
 from driveflow.images.signals import extractor_digest
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 
@@ -29,7 +30,8 @@ class SignalStore:
     def load(self, frame_ids: pa.Array | pa.ChunkedArray | Iterable[str]) -> pa.Table:
         """Return the known signals of `frame_ids`, one row a frame, sorted by frame."""
         wanted = _id_array(frame_ids)
-        parts = [part.filter(pc.is_in(part["frame_id"], value_set=wanted)) for part in self._parts()]
+        places = IdPlaces(wanted)
+        parts = [part.filter(pa.array(places.of(part["frame_id"]) >= 0)) for part in self._parts()]
         if not parts:
             return columns.SIGNALS.empty_table()
         return _first_of_each(pa.concat_tables(parts))

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from driveflow.by_hand import Said
 from driveflow.flow.sections import CornerCaseSection, LabelingSection, SliceSection
+from driveflow.next_curation import Query
 from driveflow.snapshots import SnapshotTables
 from filtering.budget import affordable_frames
 from filtering.diversity import Spreader, space_of
@@ -52,7 +53,7 @@ class CornerCaseRequest:
     vectors: FrameVectors | None = None
     objects: ObjectVectors | None = None
     slices: Sequence[SliceSection] = ()  # that the budget may be balanced over
-    failed_slices: Sequence[SliceSection] = ()
+    failed_slices: Sequence[Query] = ()
     reviews: Sequence[Said] = ()
 
     def material(self) -> Material:

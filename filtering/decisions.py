@@ -1,6 +1,6 @@
 """What was decided about each frame, as columns."""
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -32,14 +32,21 @@ class Decision:
 
 @dataclass(slots=True)
 class Decisions:
-    """The decisions so far about `frame_ids`, which are sorted; each is decided once, by who comes first."""
+    """The decisions so far about `frame_ids`, which are sorted; each is decided once, by who comes first.
+
+    What is `settled` was decided before: it is not open, and not among the rows of the table.
+    """
 
     frame_ids: pa.Array
+    settled: InitVar[pa.Array | None] = None
     open: Mask = field(init=False)
     _parts: list[pa.Table] = field(init=False, default_factory=list)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, settled: pa.Array | None) -> None:
         self.open = np.ones(len(self.frame_ids), np.bool_)
+        if settled is not None and len(settled):
+            known = pc.is_in(self.frame_ids, value_set=settled)
+            self.open = ~np.asarray(known.to_numpy(zero_copy_only=False), np.bool_)
 
     def decide(self, rows: Ints, decision: Decision) -> None:
         """Decide about the frames at `rows`; refused where one is decided already.

@@ -1,5 +1,6 @@
 """Frames with equal pixels, decoded only where their hash and size are equal and no other rule tells."""
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 
@@ -17,6 +18,7 @@ from driveflow.snapshots import SnapshotTables
 from filtering.distinct import joined, pairs_of
 from filtering.fingerprint import Pixels
 from filtering.near_duplicates import Candidates, Mask, Twins, asking_order, thin
+from filtering.pixel_digests import PixelDigests
 from filtering.places import Ints
 
 _THREADS = 8
@@ -27,12 +29,14 @@ _LABEL = ("class_name", "x1", "y1", "x2", "y2", "ignore")
 class Lookalikes:
     """What tells which frames may have equal pixels, and where these come from.
 
-    `look` is equal where hash and size of two frames are; `tables` tell their labels.
+    `look` is equal where hash and size of two frames are; `tables` tell their labels; `digests` knows the pixels of
+    frames that were decoded before.
     """
 
     look: Ints
     tables: SnapshotTables
     pixels: Pixels
+    digests: PixelDigests | None = None
 
 
 @dataclass(slots=True)
@@ -52,7 +56,7 @@ def thin_with_pixels(candidates: Candidates, alike: Lookalikes, section: NearDup
     """
     known = _Known(np.full(len(alike.look), -1), np.zeros(len(alike.look), np.bool_))
     twins = thin(candidates, section)
-    while _decode(_doubtful(candidates, alike, twins, known), candidates.frame_ids, alike.pixels, known):
+    while _decode(_doubtful(candidates, alike, twins, known), candidates.frame_ids, alike, known):
         distinct = _distinct(candidates, alike.tables, known.number)
         twins = thin(replace(candidates, pixels=known.number, distinct=distinct), section)
     return twins
@@ -69,19 +73,31 @@ def _doubtful(candidates: Candidates, alike: Lookalikes, twins: Twins, known: _K
     return np.asarray(rows[asked])
 
 
-def _decode(rows: Ints, frame_ids: pa.Array, pixels: Pixels, known: _Known) -> bool:
-    """Decode the frames at `rows`; return whether two frames were found equal."""
+def _decode(rows: Ints, frame_ids: pa.Array, alike: Lookalikes, known: _Known) -> bool:
+    """Learn the pixels of the frames at `rows`; return whether two frames were found equal."""
     if not len(rows):
         return False
     before = np.unique(known.number[known.number >= 0], return_counts=True)[1]
-    with ThreadPoolExecutor(_THREADS, thread_name_prefix="equal-pixels") as pool:
-        names = [frame_ids[row].as_py() for row in rows.tolist()]
-        for row, found in zip(rows.tolist(), pool.map(lambda name: digest_or_none(name, pixels), names), strict=True):
-            known.tried[row] = True
-            if found is not None:
-                known.number[row] = known.digests.setdefault(found, len(known.digests))
+    names = frame_ids.take(pa.array(rows)).to_pylist()
+    digests = _digests(names, alike)
+    known.tried[rows] = True
+    for row, name in zip(rows.tolist(), names, strict=True):
+        if name in digests:
+            known.number[row] = known.digests.setdefault(digests[name], len(known.digests))
     after = np.unique(known.number[known.number >= 0], return_counts=True)[1]
     return int((after > 1).sum()) > 0 and after.sum() > before.sum()
+
+
+def _digests(names: Sequence[str], alike: Lookalikes) -> dict[str, str]:
+    """Return the digests of all frames that can be read, decoding each once for all runs."""
+    held = {} if alike.digests is None else alike.digests.known(names)
+    unknown = [name for name in names if name not in held]
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="equal-pixels") as pool:
+        decoded = zip(unknown, pool.map(lambda name: digest_or_none(name, alike.pixels), unknown), strict=True)
+        found = {name: digest for name, digest in decoded if digest is not None}
+    if alike.digests is not None:
+        alike.digests.append(found)
+    return held | found
 
 
 def digest_or_none(frame_id: str, pixels: Pixels) -> str | None:

@@ -1,13 +1,14 @@
 """What each corner case found, and how right it was where people looked."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from math import sqrt
 from typing import Final
 
 import numpy as np
 
 from driveflow.by_hand import Said
+from driveflow.canonical import Json
 from driveflow.flow.sections import CornerCaseSection
 from filtering.miners.catalog import miner_of
 from filtering.miners.material import Material, Scores
@@ -42,6 +43,24 @@ class Find:
     scores: tuple[float, ...]
     precision: Precision | None = None
     taken: int = 0
+
+    def to_json(self) -> dict[str, Json]:
+        """Return the find as JSON: how its score is computed, against what, and the score of every frame."""
+        right = self.precision
+        scores: list[Json] = [
+            {"frame_id": name, "score": score} for name, score in zip(self.frame_ids, self.scores, strict=True)
+        ]
+        return {
+            "name": self.name,
+            "miner": self.miner,
+            "formula": self.formula,
+            "unit": self.unit,
+            "reference": self.reference,
+            "found": len(self.frame_ids),
+            "taken": self.taken,
+            "precision": None if right is None else dict(asdict(right)),
+            "scores": scores,
+        }
 
 
 def find(material: Material, case: CornerCaseSection, seed: int, reviews: Iterable[Said] = ()) -> Find:

@@ -82,9 +82,11 @@ def selection_gallery(request: CornerCaseRequest, selection: Selection, pixels: 
             html.cards([html.Card(name.replace("_", " "), str(count)) for name, count in selection.counts.items()]),
             html.section("Frames by reason", bar_chart("Frames by reason", bars, parts.top(bars))),
         ]
+        told = {item.name: _score_of(item) for item in selection.finds if item.miner == "rule"}
         for name, found in groups.items():
             shown = [(frame_id, name, "") for frame_id in found[: most(_FOUND, share)]]
-            body.append(html.section(f"{name}: {len(found)} frames", album.row(shown, name)))
+            note = html.paragraph(told[name]) if name in told else ""
+            body.append(html.section(f"{name}: {len(found)} frames", note, album.row(shown, name)))
         body += [_finds(item, album, share) for item in selection.finds if item.miner != "rule"]
         return html.page("Corner cases", body)
 
@@ -95,8 +97,12 @@ def _finds(found: Find, album: Album, share: float) -> html.Html:
     """Show what a miner found, the most wanted first, those that cost no budget too."""
     ranked = list(zip(found.frame_ids, found.scores, strict=True))[: most(_FOUND, share)]
     shown = [(frame_id, found.name, f"{score:g}") for frame_id, score in ranked]
-    note = f"{len(found.frame_ids):,} found, {found.taken:,} taken. {found.formula}; {found.unit}; {found.reference}."
+    note = f"{len(found.frame_ids):,} found, {found.taken:,} taken. {_score_of(found)}"
     return html.section(f"{found.name}, by {found.miner}", html.paragraph(note), album.row(shown, found.name))
+
+
+def _score_of(found: Find) -> str:
+    return f"Score: {found.formula}; {found.unit}; compared with {found.reference}."
 
 
 def _overview(counts: Mapping[str, int]) -> html.Html:

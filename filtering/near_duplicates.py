@@ -8,11 +8,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from driveflow.embeddings.vector_store import FrameVectors
+from driveflow.embeddings.vector_store import VectorSource
 from driveflow.flow.sections import NearDuplicateSection
-from driveflow.neighbours.cosine import Vectors
+from driveflow.neighbours.found_pairs import FoundPairs
 from driveflow.neighbours.hamming import distances_bits
-from driveflow.neighbours.leader_scan import Followers, LeaderScan, NamedPairs, no_pairs
+from driveflow.neighbours.kept_vectors import later, near_kept
+from driveflow.neighbours.leader_scan import Followers, LeaderScan, Memberships, NamedPairs, no_pairs
 from driveflow.neighbours.vectors import NearVectors, VectorRules
 from filtering.pair_relations import pair_relations
 from filtering.places import Floats, Ints, Sightings
@@ -55,7 +56,8 @@ class Candidates:
 
     Frames of a lower `rank` are asked first, and `shielded` ones stay whatever they resemble. `seen` numbers its frames
     as these columns do. `pixels` are equal where the pixels of two frames are, -1 where that is not known. No frame is
-    the twin of one it is `distinct` from. `vectors` have length 1, or 0 where a frame has none.
+    the twin of one it is `distinct` from. `vectors` have length 1, or 0 where a frame has none. The first `settled`
+    ones were kept before, in this order, and are asked first.
     """
 
     frame_ids: pa.Array
@@ -65,7 +67,8 @@ class Candidates:
     shielded: Mask
     pixels: Ints | None = None
     distinct: NamedPairs | None = None
-    vectors: Vectors | None = None
+    vectors: VectorSource | None = None
+    settled: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +108,6 @@ def thin(candidates: Candidates, section: NearDuplicateSection) -> Twins:
     return twins
 
 
-def vectors_of(frame_ids: pa.Array | pa.ChunkedArray, known: FrameVectors) -> Vectors:
-    """Return a row for each of `frame_ids`, of zeros where a frame has no vector."""
-    at = pc.index_in(frame_ids, value_set=known.frame_ids)
-    rows = np.flatnonzero(np.asarray(pc.is_valid(at).to_numpy(zero_copy_only=False), np.bool_))
-    vectors = np.zeros((len(frame_ids), known.vectors.shape[1]), np.float32)
-    vectors[rows] = known.vectors[pc.drop_null(at).to_numpy().astype(np.int64)]
-    return vectors
-
-
 def asking_order(candidates: Candidates) -> Ints:
     """Return the places of the candidates in the order in which they are asked."""
     order = np.lexsort((candidates.seen.order, candidates.rank))
@@ -134,13 +128,36 @@ def _followers(candidates: Candidates, asking: Ints, groups: TwinGroups, section
         walk.ask(no_pairs(len(asking)))
         return walk.followers
     rules = VectorRules(limits[groups.kind], groups.rules.windowed, groups.rules.window_ns)
-    first = int(np.argmin(lead)) if len(lead) else 0  # those before it need no search: they lead
-    walk.ask(no_pairs(first))
-    near = NearVectors(candidates.vectors[asking], groups.members, rules, lead | (np.diff(barred.starts) > 0))
-    near.pass_by(first)
-    while walk.asked < len(asking):
-        walk.ask(near.ask(min(_BLOCK, len(asking) - walk.asked), walk.leads()))
+    walk.ask(no_pairs(int(np.argmin(np.append(lead, False)))))  # those lead: they need no search
+    _ask_by_vector(candidates, asking, walk, (groups.members, rules, lead | (np.diff(barred.starts) > 0)))
     return walk.followers
+
+
+def _ask_by_vector(
+    candidates: Candidates, asking: Ints, walk: LeaderScan, among: tuple[Memberships, VectorRules, Mask]
+) -> None:
+    """Ask who is left; only vectors of new frames are in memory, those of settled ones come part by part."""
+    members, rules, may_lead = among
+    settled, source = candidates.settled, candidates.vectors
+    if source is None or walk.asked == len(asking):
+        return
+    ids = candidates.frame_ids.take(pa.array(asking))
+    vectors = source.rows(ids.slice(settled))
+    kept = near_kept(vectors, members, rules, source.parts(ids.slice(0, settled)) if settled else ())
+    near = NearVectors(vectors, later(members, settled), rules, may_lead[settled:])
+    near.pass_by(walk.asked - settled)
+    while walk.asked < len(asking):
+        first, count = walk.asked, min(_BLOCK, len(asking) - walk.asked)
+        new = FoundPairs.of(near.ask(count, walk.leads()[settled:]), first)
+        old = FoundPairs.of(_part_of(kept, first - settled, count), first)
+        moved = FoundPairs(new.left, new.right + settled, new.distance)
+        walk.ask(FoundPairs.joined([old, moved]).by_item(first, count))
+
+
+def _part_of(pairs: NamedPairs, first: int, count: int) -> NamedPairs:
+    starts = pairs.starts[first : first + count + 1]
+    rows = slice(starts[0], starts[-1])
+    return NamedPairs(starts - starts[0], pairs.items[rows], pairs.distance[rows])
 
 
 def _named(found: Followers, groups: TwinGroups, asking: Ints, known: tuple[Sightings, NearDuplicateSection]) -> Twins:

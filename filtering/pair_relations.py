@@ -1,5 +1,6 @@
 """What two frames have to do with each other, pair by pair: drives, cameras, seconds and metres."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +44,19 @@ def pair_relations(seen: Sightings, left: Ints, right: Ints, section: NearDuplic
     slow = shared.filter(pl.col("gap") < section.standstill_s * NS_PER_S)
     gap_ns = _least(shared, "gap", len(left))
     return PairRelations(known, kind, np.round(gap_ns / NS_PER_S, 6), np.round(_least(slow, "moved", len(left)), 3))
+
+
+def joined_relations(parts: Sequence[PairRelations], rows: Ints) -> PairRelations:
+    """Return the relations of all `parts` as one; the n-th of them, counted through, is that of pair rows[n]."""
+    count = len(rows)
+    joined = PairRelations(np.zeros(count, np.bool_), np.zeros(count, np.int64), np.zeros(count), np.zeros(count))
+    start = 0
+    for part in parts:
+        mine = rows[start : start + len(part.known)]
+        joined.known[mine], joined.kind[mine] = part.known, part.kind
+        joined.gap_s[mine], joined.gap_m[mine] = part.gap_s, part.gap_m
+        start += len(mine)
+    return joined
 
 
 def _gap_ns() -> pl.Expr:

@@ -1,7 +1,7 @@
 """Which frames belong to a corner case, and which of them are shielded from thinning."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -67,13 +67,17 @@ def evidence(
 
 
 def shielded_frames(
-    tables: SnapshotTables, corner_cases: Iterable[CornerCaseSection], predictions: pa.Table | None, allowed: pa.Array
+    tables: SnapshotTables,
+    corner_cases: Iterable[CornerCaseSection],
+    predictions: pa.Table | None,
+    allowed: pa.Array,
+    used: Mapping[str, int],
 ) -> dict[str, str]:
     """Return the shielded frames among `allowed` and the corner case that shields each.
 
     Rules shield, miners do not: these compare what is kept, which is not known yet. A corner case shields up to its
-    quota; of more, those that come first by a hash of case and frame, so that the
-    choice depends on no order and is spread over the drives.
+    quota, of which batches that arrived before have `used` a part; of more, those that come first by a hash of case and
+    frame, so that the choice depends on no order and is spread over the drives.
     """
     may = pc.is_in(tables.frames["frame_id"], value_set=allowed).to_numpy(zero_copy_only=False)
     shield: dict[str, str] = {}
@@ -81,7 +85,8 @@ def shielded_frames(
         if case.miner != "rule":
             continue
         found = tables.frames["frame_id"].filter(pa.array(case_mask(tables, case, predictions) & may))
-        for frame_id in shuffled(found.to_pylist(), case.name)[: case.quota_frames]:
+        left = max(case.quota_frames - used.get(case.name, 0), 0)
+        for frame_id in shuffled(found.to_pylist(), case.name)[:left]:
             shield.setdefault(frame_id, case.name)
     return shield
 

@@ -12,11 +12,12 @@ from driveflow.embeddings.vector_store import FrameVectors
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
 from driveflow.neighbours.cosine_kernel import distance
 from driveflow.neighbours.hamming import distances_bits
+from filtering.arrivals import arrivals, until_arrival
 from filtering.decisions import Floats, Mask
 from filtering.equal_pixels import digest_or_none
 from filtering.fingerprint import Pixels
 from filtering.near_duplicates import BY_VECTOR, EQUAL_PIXELS, MIN_GAP, MIN_GAP_M, REASONS
-from filtering.pair_relations import PairRelations, pair_relations
+from filtering.pair_relations import PairRelations, joined_relations, pair_relations
 from filtering.places import sightings
 from filtering.twin_groups import group_limits_bits, group_limits_cosine
 
@@ -55,7 +56,8 @@ class Evidence:
 
     `sources` should hold the places of dropped frames too; of a pair without a known place, only hash and twin are
     checked, against the limit that the decision names. Equal pixels are decoded again where `pixels` can be read, and
-    distances in cosine measured again where there are `vectors`.
+    distances in cosine measured again where there are `vectors`. Where batches were judged in their order of `arrival`,
+    only those places count that were known when the frame was judged.
     """
 
     signals: pa.Table
@@ -63,6 +65,7 @@ class Evidence:
     filters: FilterSection
     pixels: Pixels | None = None
     vectors: FrameVectors | None = None
+    arrival: tuple[str, ...] = ()
 
 
 def verify_decisions(decisions: pa.Table, evidence: Evidence) -> VerifyReport:
@@ -211,12 +214,25 @@ def _hashes(frame_ids: pa.ChunkedArray, signals: pa.Table) -> tuple[np.ndarray, 
 
 
 def _relations(table: pa.Table, evidence: Evidence) -> PairRelations:
+    """Return how the two frames of each pair are related, as far as was known when the first of them was judged."""
+    sources = evidence.sources
+    came, _ = arrivals(table["frame_id"].combine_chunks(), sources, evidence.arrival)
+    found, order = [], []
+    for number in np.unique(came).tolist():
+        rows = np.flatnonzero(came == number)
+        known = until_arrival(sources, evidence.arrival, number) if evidence.arrival else sources
+        found.append(_related(table.take(pa.array(rows)), known, evidence.filters.near_duplicates))
+        order.append(rows)
+    return joined_relations(found, np.concatenate([np.zeros(0, np.int64), *order]))
+
+
+def _related(table: pa.Table, sources: pa.Table, section: NearDuplicateSection) -> PairRelations:
     names = pa.chunked_array([*table["frame_id"].chunks, *table["twin"].chunks], pa.string()).unique().drop_null()
     left, right = (
         pc.fill_null(pc.index_in(table[name], value_set=names), -1).to_numpy().astype(np.int64)
         for name in ("frame_id", "twin")
     )
-    return pair_relations(sightings(names, evidence.sources), left, right, evidence.filters.near_duplicates)
+    return pair_relations(sightings(names, sources), left, right, section)
 
 
 def _twice(decisions: pa.Table) -> Sequence[Finding]:

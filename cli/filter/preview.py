@@ -119,6 +119,7 @@ def _look(asked: _Asked, flow: "Flow", place: "Place", frames: _Frames) -> "tupl
     from driveflow.withdrawn import withdrawn_ids
     from filtering.filter_frames import FilterRequest
     from filtering.fingerprint import fingerprint_frames
+    from filtering.pixel_digests import PixelDigests
     from filtering.preview import Price, preview, training_frames
     from filtering.preview_page import preview_page
     from filtering.sampled import sample_drives
@@ -135,6 +136,8 @@ def _look(asked: _Asked, flow: "Flow", place: "Place", frames: _Frames) -> "tupl
         pixels=pixels,
         by_hand=by_hand_now(place.store),
         vectors=_vectors(flow, part, pixels, place),
+        arrival=tuple(batch.name for batch in flow.batches) if flow.filters.by_arrival else (),
+        digests=PixelDigests(place.store),
     )
     price = Price(asked.cost_per_frame or flow.labeling.cost_per_frame, flow.labeling.currency)
     seen = preview(request, training_frames(frames.tables), price)

@@ -3,17 +3,19 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from components.work.pages import counts_page
+from components.work.pages import counts_page, markdown_table
 from driveflow.code_digest import code_digest
+from driveflow.processes import peak_memory_bytes
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from driveflow.embeddings.vector_store import FrameVectors
+    from driveflow.embeddings.vector_store import VectorStore
     from driveflow.flow.sections import NearDuplicateSection
     from driveflow.images.pixels import PixelReader
     from driveflow.snapshots import Snapshot
+    from filtering.arrivals import BatchNote
     from filtering.filter_frames import FilterRequest
 
 SPEC = StepSpec("filter_frames", ("components.work", "filtering"))
@@ -37,6 +39,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         "code": code_digest(*SPEC.trades),
         "parents": [snapshot.uri.rpartition("/")[2]],
         "settings": settings["filters"],
+        "arrival": list(request.arrival),
     }
     beside = Beside(locations=snapshot.locations(), decisions=outcome.decisions, quarantine=outcome.quarantine)
     kept = write_snapshot(context.place.store, outcome.kept_tables, beside, made_by)
@@ -44,11 +47,24 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         outputs={"snapshot": kept.uri},
         counts=outcome.counts,
         pages={
-            "summary": counts_page("Filter", outcome.counts),
+            "summary": counts_page("Filter", outcome.counts, _batches_page(outcome.batches)),
             "gallery": filter_gallery(request, outcome, pixels),
         },
         objects=(kept.uri,),
+        metrics={"peak_memory_mb": peak_memory_bytes() / 1e6},
     )
+
+
+def _batches_page(batches: "tuple[BatchNote, ...]") -> str:
+    """Return what came of each batch, in the order in which they were judged."""
+    if not batches:
+        return ""
+    rows = [
+        (note.batch or "no batch", f"{note.frames:,}", f"{note.kept:,}", "known" if note.known else "judged now")
+        for note in batches
+    ]
+    memory = f"At most {peak_memory_bytes() / 1e6:,.0f} MB of memory were in use.\n"
+    return f"## Batches, in order of arrival\n\n{markdown_table(('batch', 'frames', 'kept', 'how'), rows)}\n{memory}"
 
 
 def _request(context: StepContext, snapshot: "Snapshot", pixels: "PixelReader", signals: "pa.Table") -> "FilterRequest":
@@ -56,6 +72,8 @@ def _request(context: StepContext, snapshot: "Snapshot", pixels: "PixelReader", 
     from driveflow.by_hand import read_by_hand
     from driveflow.flow.sections import CornerCaseSection, FilterSection
     from filtering.filter_frames import FilterRequest
+    from filtering.kept_index import KeptIndex
+    from filtering.pixel_digests import PixelDigests
 
     settings: Any = context.settings
     filters = read_section(FilterSection, settings["filters"])
@@ -68,13 +86,16 @@ def _request(context: StepContext, snapshot: "Snapshot", pixels: "PixelReader", 
         pixels=pixels,
         by_hand=read_by_hand(settings.get("by_hand", "")),
         vectors=_vectors(context, filters.near_duplicates, snapshot.frames(), pixels),
+        arrival=tuple(settings.get("arrival", ())),
+        index=KeptIndex(context.place.store),
+        digests=PixelDigests(context.place.store),
     )
 
 
 def _vectors(
     context: StepContext, section: "NearDuplicateSection", frames: "pa.Table", pixels: "PixelReader"
-) -> "FrameVectors | None":
-    """Return the vectors of the training frames, made where they are lacking; None where frames go by hash alone."""
+) -> "VectorStore | None":
+    """Return where the vectors of the training frames are, made where lacking; None where frames go by hash alone."""
     if not section.enabled or not section.embedding:
         return None
     import pyarrow.compute as pc
@@ -87,7 +108,7 @@ def _vectors(
     store = VectorStore(context.place.store, embedder.digest, embedder.dimensions)
     wanted = frames["frame_id"].filter(pc.equal(frames["split"], "train"))
     embed_frames(wanted, pixels, embedder, store, context.progress)
-    return store.load(wanted)
+    return store
 
 
 def _predictions(

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from components.work.pages import counts_page
+from driveflow.canonical import canonical_json
+from driveflow.reuse import put_object
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
 
 if TYPE_CHECKING:
@@ -18,6 +20,7 @@ SPEC = StepSpec("find_corner_cases", ("components.work", "filtering"))
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return the frames to label in order, and what the champion sees in frames without labels."""
     from components.work.mining_page import mining_page, outlook_metrics
+    from components.work.next_curation import steered_notes, steered_page
     from components.work.table_objects import put_table, read_table
     from filtering.corner_cases import find_corner_cases
     from filtering.gallery import selection_gallery
@@ -27,16 +30,19 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     selection = find_corner_cases(request)
     selected = put_table(context.place.store, selection.table)
     predicted = "" if request.predictions is None else put_table(context.place.store, request.predictions)
-    more = mining_page(selection, search.labeling)
+    told = canonical_json([find.to_json() for find in selection.finds])
+    finds = put_object(context.place.store, told.encode(), ".json")
+    more = mining_page(selection, search.labeling) + steered_page(request.failed_slices, context.settings)
     return StepResult(
-        outputs={"selection": selected, "predictions": predicted},
+        outputs={"selection": selected, "predictions": predicted, "finds": finds},
         counts=selection.counts,
         metrics=outlook_metrics(selection),
         pages={
             "summary": counts_page("Corner cases and labeling budget", selection.counts, more),
             "gallery": selection_gallery(request, selection, search.pixels),
         },
-        objects=tuple(uri for uri in (selected, predicted) if uri),
+        objects=tuple(uri for uri in (selected, predicted, finds) if uri),
+        notes=steered_notes(request.failed_slices, context.settings),
     )
 
 
@@ -63,14 +69,11 @@ def _request(context: StepContext, search: "Search", signals: "pa.Table") -> "Co
     from components.work.settings import read_section
     from components.work.steering import read_reviews
     from driveflow.flow.sections import SliceSection
+    from driveflow.next_curation import Query
     from filtering.corner_cases import CornerCaseRequest
 
     settings: Any = context.settings
     seen = look_at_frames(context, search)
-    slices, failed = (
-        tuple(read_section(SliceSection, part) for part in settings.get(name, ()))
-        for name in ("slices", "failed_slices")
-    )
     return CornerCaseRequest(
         tables=search.tables,
         signals=signals,
@@ -81,7 +84,7 @@ def _request(context: StepContext, search: "Search", signals: "pa.Table") -> "Co
         looked=seen.looked,
         vectors=frame_vectors(context, search),
         objects=object_vectors(context, search, seen.sure),
-        slices=slices,
-        failed_slices=failed,
+        slices=tuple(read_section(SliceSection, part) for part in settings.get("slices", ())),
+        failed_slices=tuple(read_section(Query, part) for part in settings.get("failed_slices", ())),
         reviews=read_reviews(settings.get("reviews", "")),
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +13,28 @@ import pyarrow.parquet as pq
 from driveflow.canonical import digest_bytes
 from driveflow.embeddings.embedder import Vectors
 from driveflow.errors import NotFoundError
+from driveflow.id_places import IdPlaces, Ints
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 
 Ids: TypeAlias = pa.Array | pa.ChunkedArray | Iterable[str]
 
 _SUFFIX: Final = ".parquet"
 _BLOCK: Final = 4_096
+_PART: Final = 8_192  # vectors that are handed on at once, or one part more
+
+
+class VectorSource(Protocol):
+    """Where the vectors of frames are taken from; `digest` is that of the model that made them."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of the model; empty where nobody needs to know."""
+
+    def rows(self, frame_ids: pa.Array) -> Vectors:
+        """Return a row for each of `frame_ids`, of zeros where a frame has no vector."""
+
+    def parts(self, frame_ids: pa.Array) -> Iterator[tuple[Ints, Vectors]]:
+        """Yield places among `frame_ids` and their vectors, a bounded number at once; a frame may come twice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +43,22 @@ class FrameVectors:
 
     frame_ids: pa.Array
     vectors: Vectors
+    digest: str = ""
+
+    def rows(self, frame_ids: pa.Array) -> Vectors:
+        """Return a row for each of `frame_ids`, of zeros where a frame has no vector."""
+        found = np.zeros((len(frame_ids), self.vectors.shape[1]), np.float32)
+        for places, vectors in self.parts(frame_ids):
+            found[places] = vectors
+        return found
+
+    def parts(self, frame_ids: pa.Array) -> Iterator[tuple[Ints, Vectors]]:
+        """Yield places among `frame_ids` and their vectors, a bounded number at once."""
+        places = IdPlaces(frame_ids).of(self.frame_ids)
+        known = np.flatnonzero(places >= 0)
+        for start in range(0, len(known), _PART):
+            part = known[start : start + _PART]
+            yield places[part], self.vectors[part]
 
 
 class VectorStore:
@@ -37,28 +69,46 @@ class VectorStore:
     """
 
     def __init__(self, store: str, digest: str, dimensions: int) -> None:
+        self.digest = digest
         self._folder = join(store, "vectors", digest)
         self._dimensions = dimensions
 
     def load(self, frame_ids: Ids) -> FrameVectors:
-        """Return what is known of `frame_ids`; beside that one part at a time is in memory."""
+        """Return what is known of `frame_ids`; beside that a few parts at a time are in memory."""
         wanted = _sorted_ids(frame_ids)
         vectors = np.zeros((len(wanted), self._dimensions), np.float32)
         known = np.zeros(len(wanted), np.bool_)
+        for places, rows in self.parts(wanted):
+            vectors[places], known[places] = rows, True
+        return FrameVectors(wanted.filter(pa.array(known)), _moved_up(vectors, known), self.digest)
+
+    def rows(self, frame_ids: pa.Array) -> Vectors:
+        """Return a row for each of `frame_ids`, of zeros where a frame has no vector."""
+        vectors = np.zeros((len(frame_ids), self._dimensions), np.float32)
+        for places, rows in self.parts(frame_ids):
+            vectors[places] = rows
+        return vectors
+
+    def parts(self, frame_ids: pa.Array) -> Iterator[tuple[Ints, Vectors]]:
+        """Yield places among `frame_ids` and their vectors, a bounded number at once; a frame may come twice."""
+        wanted, places, vectors, waiting = IdPlaces(frame_ids), list[Ints](), list[Vectors](), 0
         for ids, rows in self._parts():
-            places = pc.index_in(ids, value_set=wanted)
-            here = np.flatnonzero(places.is_valid().to_numpy(zero_copy_only=False))
-            at = places.fill_null(-1).to_numpy(zero_copy_only=False)[here]
-            vectors[at], known[at] = rows[here], True
-        return FrameVectors(wanted.filter(pa.array(known)), _moved_up(vectors, known))
+            at = wanted.of(ids)
+            here = np.flatnonzero(at >= 0)
+            places, vectors, waiting = [*places, at[here]], [*vectors, rows[here]], waiting + len(here)
+            if waiting >= _PART:
+                yield np.concatenate(places), np.concatenate(vectors)
+                places, vectors, waiting = [], [], 0
+        if waiting:
+            yield np.concatenate(places), np.concatenate(vectors)
 
     def known(self, frame_ids: Ids) -> pa.Array:
         """Return which of `frame_ids` have a vector, sorted, with no vector in memory but those of one part."""
         wanted = _sorted_ids(frame_ids)
-        known = np.zeros(len(wanted), np.bool_)
+        places, known = IdPlaces(wanted), np.zeros(len(wanted), np.bool_)
         for ids, _ in self._parts():
-            places = pc.index_in(ids, value_set=wanted).drop_null().to_numpy(zero_copy_only=False)
-            known[places] = True
+            at = places.of(ids)
+            known[at[at >= 0]] = True
         return wanted.filter(pa.array(known))
 
     def append(self, frame_ids: Ids, vectors: Vectors) -> None:

@@ -20,6 +20,15 @@ class Grouped(NamedTuple):
     groups: Ints
 
 
+class PairsOfRows(NamedTuple):
+    """Row left[n] of `vectors` beside row right[n] of `others`."""
+
+    vectors: Vectors
+    others: Vectors
+    left: Ints
+    right: Ints
+
+
 class Space(NamedTuple):
     """Rows, and coordinates whose products are no less than the cosines of the rows, but for `spare`."""
 
@@ -73,11 +82,12 @@ def _product(left: Any, right: Any) -> float:  # noqa: ANN401
 
 
 @compiled
-def distances(vectors: Vectors, left: Ints, right: Ints, limit: float, spare: float) -> Floats:
+def distances(pairs: PairsOfRows, limit: float, spare: float) -> Floats:
     """Return the cosine distance of each pair of rows, and infinity where it is over `limit`."""
+    left, right = pairs.left, pairs.right
     found = np.full(len(left), np.inf)
     for pair in range(len(left)):
-        one, other = vectors[left[pair]], vectors[right[pair]]
+        one, other = pairs.vectors[left[pair]], pairs.others[right[pair]]
         if 1.0 - _product(one, other) - spare <= limit:
             apart = distance(one, other)
             if apart <= limit:

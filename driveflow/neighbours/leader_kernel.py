@@ -4,8 +4,6 @@ from typing import Any, Final
 
 import numba
 import numpy as np
-from numba.core import types
-from numba.extending import intrinsic
 
 from driveflow.neighbours.leader_rows import (
     CHUNK_BITS,
@@ -21,16 +19,11 @@ from driveflow.neighbours.leader_rows import (
     Rules,
     Timeline,
 )
+from driveflow.neighbours.popcount import popcount
 
 _VALUES: Final = np.uint64((1 << CHUNK_BITS) - 1)
 _MOST_FLIPS: Final = 2  # with more, so many buckets have to be looked at that one look at every leader is faster
 _FAR: Final = 255
-
-
-@intrinsic
-def _popcount(_context: Any, _value: Any) -> Any:  # noqa: ANN401 numba's words
-    """Return how many bits of a uint64 are set, by the processor's own instruction."""
-    return types.uint64(types.uint64), lambda _context, builder, _signature, values: builder.ctpop(values[0])
 
 
 compiled: Any = numba.njit(cache=True, nogil=True)
@@ -169,7 +162,7 @@ def _nearest(code: Any, group: int, limit: int, leaders: Leaders) -> Near:  # no
 def _by_list(code: Any, group: int, best: Near, leaders: Leaders) -> Near:  # noqa: ANN401 uint64
     entry = leaders.last[group]
     while entry >= 0:
-        near = Near(np.int64(_popcount(code ^ leaders.codes[entry])), leaders.items[entry])
+        near = Near(np.int64(popcount(code ^ leaders.codes[entry])), leaders.items[entry])
         if _is_nearer(near, best) and not leaders.barred[near.item]:
             best = near
         entry = leaders.before[entry]
@@ -195,7 +188,7 @@ def _by_chunk(code: Any, group: int, chunk: int, stage: int, best: Near, leaders
 def _by_bucket(code: Any, group: int, chunk: int, value: int, best: Near, leaders: Leaders) -> Near:  # noqa: ANN401
     entry = leaders.heads[chunk, _bucket(group, chunk, value, leaders.heads.shape[1] - 1)]
     while entry >= 0:
-        distance = np.int64(_popcount(code ^ leaders.codes[entry]))
+        distance = np.int64(popcount(code ^ leaders.codes[entry]))
         if distance <= best.distance and leaders.groups[entry] == group:
             near = Near(distance, leaders.items[entry])
             if _is_nearer(near, best) and not leaders.barred[near.item]:
@@ -223,7 +216,7 @@ def _in_window(codes: Codes, row: int, rows: Memberships, timeline: Timeline, ru
                 break
             other = timeline.owner[slot]
             if leaders.leads[other] and not leaders.barred[other]:
-                near = Near(np.int64(_popcount(code ^ codes[other])), other)
+                near = Near(np.int64(popcount(code ^ codes[other])), other)
                 if near.distance <= limit and _is_nearer(near, best):
                     best = near
             slot += step

@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 
 from driveflow.neighbours.cosine import Floats, Ints, Vectors, checked, quantised, slack
-from driveflow.neighbours.cosine_kernel import Followed, decide, distances
+from driveflow.neighbours.cosine_kernel import Followed, PairsOfRows, decide, distances
+from driveflow.neighbours.found_pairs import FoundPairs
 from driveflow.neighbours.leader_rows import NO_TIME, Mask, Memberships, NamedPairs
 from driveflow.neighbours.projection import fit
 
@@ -76,12 +77,12 @@ class NearVectors:
         first, stop = self.asked, self.asked + count
         self._add_leaders(leads)
         self.asked = stop
-        old = _Pairs.joined([self._with_leaders(group, rows) for group, rows in self._groups(first, stop)])
+        old = FoundPairs.joined([self._with_leaders(group, rows) for group, rows in self._groups(first, stop)])
         waits = self._may_lead[first:stop] | (np.bincount(old.left - first, minlength=count) == 0)
-        new = _Pairs.joined(
+        new = FoundPairs.joined(
             [self._among(group, rows, waits[self._owner[rows] - first]) for group, rows in self._groups(first, stop)]
         )
-        return _Pairs.joined([old, new]).by_item(first, count)
+        return FoundPairs.joined([old, new]).by_item(first, count)
 
     def pass_by(self, count: int) -> None:
         """Take it that the next `count` items need not be asked: who of them leads is known, as the next call says."""
@@ -112,30 +113,30 @@ class NearVectors:
             if self._limit[group] >= 0:
                 yield group, rows
 
-    def _with_leaders(self, group: int, rows: Ints) -> "_Pairs":
+    def _with_leaders(self, group: int, rows: Ints) -> FoundPairs:
         leaders = self._leaders.get(group)
         if leaders is None:
-            return _Pairs.none()
+            return FoundPairs.none()
         return self._near(group, rows, leaders.rows, leaders.coordinates)
 
-    def _among(self, group: int, rows: Ints, waits: Mask) -> "_Pairs":
+    def _among(self, group: int, rows: Ints, waits: Mask) -> FoundPairs:
         """Return the pairs of which the earlier item has no leader yet."""
         return self._near(group, rows, rows[waits], self._coordinates(rows[waits]))
 
-    def _near(self, group: int, rows: Ints, others: Ints, coordinates: Vectors) -> "_Pairs":
+    def _near(self, group: int, rows: Ints, others: Ints, coordinates: Vectors) -> FoundPairs:
         """Return the pairs of `rows` with earlier items among `others` that the group calls near."""
         asking = self._coordinates(rows)
-        found = [_Pairs.none()]
+        found = [FoundPairs.none()]
         for at in range(0, len(others), _TILE):
             bounds = asking @ coordinates[at : at + _TILE].T
             left, right = np.divmod(np.flatnonzero(bounds >= self._least(group)), bounds.shape[1])
             found.append(self._measured(group, rows[left], others[at + right]))
-        return _Pairs.joined(found)
+        return FoundPairs.joined(found)
 
     def _least(self, group: int) -> np.float32:
         return np.float32(1.0 - self._limit[group] - slack(self._vectors.shape[1]))
 
-    def _measured(self, group: int, left_rows: Ints, right_rows: Ints) -> "_Pairs":
+    def _measured(self, group: int, left_rows: Ints, right_rows: Ints) -> FoundPairs:
         left, right = self._owner[left_rows], self._owner[right_rows]
         possible = right < left
         if self._rules.windowed[group]:
@@ -143,9 +144,10 @@ class NearVectors:
             possible &= (times[0] != NO_TIME) & (times[1] != NO_TIME)
             possible &= np.abs(times[0] - times[1]) <= self._rules.window_ns
         left, right = left[possible], right[possible]
-        apart = distances(self._vectors, left, right, self._limit[group], slack(self._vectors.shape[1]))
+        pairs = PairsOfRows(self._vectors, self._vectors, left, right)
+        apart = distances(pairs, self._limit[group], slack(self._vectors.shape[1]))
         near = np.isfinite(apart)
-        return _Pairs(left[near], right[near], apart[near])
+        return FoundPairs(left[near], right[near], apart[near])
 
 
 class _Leaders:
@@ -177,32 +179,3 @@ class _Leaders:
             self._coordinates = room
         self._rows[self._count : stop], self._coordinates[self._count : stop] = rows, coordinates
         self._count = stop
-
-
-@dataclass(frozen=True, slots=True)
-class _Pairs:
-    """An item, an earlier one that it resembles, and how far apart they are."""
-
-    left: Ints
-    right: Ints
-    distance: Floats
-
-    @staticmethod
-    def none() -> "_Pairs":
-        return _Pairs(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0))
-
-    @staticmethod
-    def joined(parts: "list[_Pairs]") -> "_Pairs":
-        parts = parts or [_Pairs.none()]
-        return _Pairs(
-            np.concatenate([part.left for part in parts]),
-            np.concatenate([part.right for part in parts]),
-            np.concatenate([part.distance for part in parts]),
-        )
-
-    def by_item(self, first: int, count: int) -> NamedPairs:
-        """Return the pairs as rows of the items from `first` on; a pair may be there once for each shared group."""
-        order = np.argsort(self.left, kind="stable")
-        starts = np.zeros(count + 1, np.int64)
-        np.cumsum(np.bincount(self.left - first, minlength=count), out=starts[1:])
-        return NamedPairs(starts, self.right[order], self.distance[order])

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow import tables as columns
-from driveflow.flow.sections import SliceSection
+from driveflow.next_curation import Query
 from driveflow.snapshots import SnapshotTables
 
 Scores: TypeAlias = npt.NDArray[np.float64]
@@ -59,7 +59,7 @@ class Material:
     min_score: float = 0.3
     vectors: FrameVectors | None = None
     objects: ObjectVectors | None = None
-    failed_slices: Sequence[SliceSection] = field(default_factory=tuple)
+    failed_slices: Sequence[Query] = field(default_factory=tuple)
 
     @property
     def count(self) -> int:

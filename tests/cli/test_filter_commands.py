@@ -74,6 +74,26 @@ def test_verify_holds_to_the_limits_the_snapshot_was_made_with(store, capsys):
     assert "3 bits from its twin, limit 2" in out
 
 
+def test_batches_tells_what_came_of_each_batch_and_whose_twin_came_before(store, capsys):
+    frames = [Made("a" * 64, drive="monday"), Made("b" * 64, 1, drive="tuesday"), Made("c" * 64, 1 << 40, "tuesday")]
+    request = FilterRequest(snapshot(frames), measured(frames), FilterSection(), arrival=("monday", "tuesday"))
+    merged = write_snapshot(store, request.tables, Beside(), {"step": "merge_batches"})
+    outcome = filter_frames(request)
+    made_by = {"step": "filter_frames", "arrival": ["monday", "tuesday"], "parents": [merged.uri.rpartition("/")[2]]}
+    filtered = write_snapshot(store, outcome.kept_tables, Beside(decisions=outcome.decisions), made_by)
+
+    code, out, _ = call(capsys, "filter", "batches", filtered.uri, "-o", "json")
+    refused, _, err = call(capsys, "filter", "batches", written(store).uri)
+
+    assert code == 0
+    assert [tuple(row.values()) for row in json.loads(out)["batches"]] == [
+        ("monday", 1, 1, 0, 0, 0),
+        ("tuesday", 2, 0, 2, 0, 2),
+    ]
+    assert refused == 2
+    assert "by_arrival" in err
+
+
 def test_verify_refuses_a_snapshot_without_decisions(store, capsys):
     merged = write_snapshot(store, snapshot(FRAMES), Beside(), {"step": "merge_batches"})
 

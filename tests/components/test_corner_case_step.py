@@ -1,12 +1,17 @@
+import json
+from html import escape
+
 from components.work.find_corner_cases import work
 from components.work.settings import write_section
 from components.work.table_objects import put_table, read_table
 from driveflow.flow.miner_section import MinerSection
-from driveflow.flow.sections import CornerCaseSection, LabelingSection
+from driveflow.flow.sections import CornerCaseSection, LabelingSection, WhereSection
 from driveflow.images.pixels import open_pixels
+from driveflow.reuse import read_object
 from driveflow.signal_store import SignalStore
 from filtering.fingerprint import fingerprint_frames
 from tests.components.made_steps import context, pictures_snapshot
+from tests.strategies import CLASSES
 
 
 def settings(*cases: CornerCaseSection, **labeling):
@@ -41,6 +46,23 @@ def test_the_summary_states_each_score_and_what_the_selection_adds(tmp_path):
     assert "## Coverage" in summary
     assert result.metrics["coverage_radius_before"] >= result.metrics["coverage_radius_after"]
     assert (result.metrics["groups_reached_first"], result.metrics["groups_reached_next"]) == (2, 1)
+
+
+def test_ac_a14_every_score_states_formula_unit_and_reference_on_the_pages_and_as_json(tmp_path):
+    rule = CornerCaseSection(name="cars", where=WhereSection(classes=(CLASSES[0],)))
+    rare = CornerCaseSection(name="rare", miner="rare_frames", settings=MinerSection(reference="labeled"))
+
+    result = run(tmp_path, settings(rule, rare, budget_frames=2))
+
+    finds = json.loads(read_object(str(result.outputs["finds"])))
+    assert [found["name"] for found in finds] == ["cars", "rare"]
+    for found in finds:
+        assert len(found["scores"]) == found["found"]
+        for said in (found["formula"], found["unit"], found["reference"]):
+            assert said
+            assert said in result.pages["summary"]
+    assert escape(finds[1]["formula"]) in result.pages["gallery"]
+    assert escape(finds[1]["reference"]) in result.pages["gallery"]
 
 
 def test_a_plan_without_anything_new_asks_for_no_vectors(tmp_path):

@@ -131,4 +131,4 @@ def test_the_page_of_a_selection_shows_what_a_miner_found_with_its_score_and_for
     page = selection_gallery(request, find_corner_cases(request), pixels)
 
     assert "new, by rare_frames" in page
-    assert "2 found, 0 taken. distance to the nearest frame of the reference" in page
+    assert "2 found, 0 taken. Score: distance to the nearest frame of the reference" in page

@@ -7,7 +7,8 @@ import pytest
 from driveflow import tables
 from driveflow.errors import InvalidInputError
 from driveflow.flow.miner_section import MinerSection
-from driveflow.flow.sections import CornerCaseSection, SliceSection, WhereSection
+from driveflow.flow.sections import CornerCaseSection, WhereSection
+from driveflow.next_curation import Query
 from driveflow.snapshots import SnapshotTables
 from filtering.finds import find
 from filtering.miners.catalog import MINERS, miner_of
@@ -64,7 +65,7 @@ def full(**changes) -> Material:
     names = tuple(f"f{number}" for number in range(8))
     objects = ObjectVectors(names, ("b",) * 8, vectors)
     more = {"vectors": FrameVectors(names, vectors), "objects": objects} | changes
-    part = SliceSection(name="cars", where=WhereSection(classes=("car",)))
+    part = Query(name="cars", where=WhereSection(classes=("car",)))
     return material(frames, predictions=(seen, detections()), failed_slices=(part,), **more)
 
 
@@ -115,7 +116,7 @@ def test_a_rare_frame_is_as_far_as_its_nearest_kept_frame():
     assert scores(material(frames), "rare_frames") == {"c": 15.0, "a": 1.0, "b": 1.0}
 
 
-def test_new_data_elsewhere_changes_no_old_score():
+def test_ac_a15_new_data_elsewhere_changes_no_old_score():
     """AC-A15: a score is a distance, not a share of the largest one of the run."""
     old = [Made("a", 0), Made("b", 3), Made("c", 0xFFFF)]
     new = [*old, Made("odd", 0xFFFF_FFFF_FFFF_0000, drive="elsewhere")]
@@ -320,8 +321,8 @@ def test_slices_that_failed_are_looked_for_by_their_predicates():
     night = {"time_of_day": "night"}
     frames = [Made("a", attributes=night), Made("b"), Made("c"), Made("judge", attributes=night, split="holdout")]
     parts = (
-        SliceSection(name="night", where=WhereSection(attributes={"time_of_day": ("night",)})),
-        SliceSection(name="bus", where=WhereSection(classes=("bus",))),
+        Query(name="night", where=WhereSection(attributes={"time_of_day": ("night",)})),
+        Query(name="bus", where=WhereSection(classes=("bus",))),
     )
 
     made = material(frames, predictions=(detections(("b", "bus", 0.8, HERE)),), failed_slices=parts)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from driveflow.embeddings.vector_store import FrameVectors
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
 from driveflow.neighbours.leader_scan import NamedPairs
 from filtering.near_duplicates import (
@@ -58,7 +59,7 @@ def thinned(
         shielded=np.array([made.name in shielded for made in frames], np.bool_),
         pixels=np.array([made.pixels for made in frames], np.int64),
         distinct=barred(ids, distinct),
-        vectors=np.array([made.vector or (0, 0) for made in frames], np.float32).reshape(-1, 2),
+        vectors=FrameVectors(array, np.array([made.vector or (0, 0) for made in frames], np.float32).reshape(-1, 2)),
     )
     found = thin(candidates, section)
     columns = (column.tolist() for column in (found.frame, found.twin, found.rule, found.score, found.limit))

@@ -45,7 +45,7 @@ def test_a_real_drive_leaves_no_orphan_and_loses_nothing_to_blur_or_light(store,
 
 
 @pytest.mark.parametrize("beside", [(), ("seq_udacity_solidwhite", "seq_udacity_shadow", "seq_intel_cars")])
-def test_a_night_drive_loses_under_one_percent_to_exposure(store, beside):
+def test_ac_a8_a_night_drive_loses_under_one_percent_to_exposure(store, beside):
     outcome, _ = run(store, "seq_night_driveway", *beside)
 
     lost = [

@@ -68,7 +68,7 @@ def test_a_sample_is_drawn_by_its_seed_and_by_no_order_of_the_cases():
     assert len(ids(bands(CASES, 5, 0))) == 10
 
 
-def test_precision_is_told_by_band_with_the_interval_of_wilson():
+def test_ac_a11_precision_is_told_by_band_with_the_interval_of_wilson():
     drawn = bands(CASES, 10, 0)
     words = [said(case, yes=number < 8) for number, case in enumerate(drawn[0].sample)]
 

@@ -1,12 +1,20 @@
 import random
 import time
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
 from driveflow.flow.miner_section import ShieldSection
-from driveflow.flow.sections import CornerCaseSection, FilterSection, NearDuplicateSection, WhereSection
+from driveflow.flow.sections import (
+    CornerCaseSection,
+    FilterSection,
+    LabelingSection,
+    NearDuplicateSection,
+    WhereSection,
+)
+from filtering.corner_cases import CornerCaseRequest, find_corner_cases
 from filtering.filter_frames import FilterOutcome, FilterRequest, filter_frames
 from filtering.rare_pixels import rare_by_pixels
 from tests.filtering.made import Made, column, measured, snapshot
@@ -57,6 +65,40 @@ def test_twenty_rare_frames_among_ten_thousand_near_duplicates_all_survive_untag
     assert kept(outcome) >= set(RARE)
     assert outcome.counts["kept"] < 200
     assert set(column(outcome.decisions, "reason", RARE)) == {"rare_by_pixels"}
+
+
+@pytest.mark.parametrize("cases", [(TAG,), ()], ids=["tagged", "untagged"])
+def test_with_default_settings_all_twenty_survive_and_are_within_the_budget(cases):
+    frames = drive(attributes={"trigger": "hard_brake"} if cases else {})
+    built, signals = snapshot(frames), measured(frames)
+
+    outcome = filter_frames(FilterRequest(built, signals, FilterSection(), cases))
+    selection = find_corner_cases(CornerCaseRequest(outcome.kept_tables, signals, LabelingSection(), cases))
+
+    assert kept(outcome) >= set(RARE)
+    assert set(selection.table["frame_id"].to_pylist()) >= set(RARE)
+    assert selection.counts["selected"] <= LabelingSection().budget_frames
+
+
+@pytest.mark.parametrize("gap", [{"min_gap_s": 60.0}, {"min_gap_m": 500.0, "standstill_s": 3_600.0}])
+def test_rare_frames_survive_floors_in_seconds_and_in_metres(gap):
+    frames = [replace(made, lat=48.0 + number * 1e-6) for number, made in enumerate(drive(2_000))]
+    section = FilterSection(near_duplicates=NearDuplicateSection(**gap))
+
+    outcome = filter_frames(FilterRequest(snapshot(frames), measured(frames), section))
+
+    assert kept(outcome) >= set(RARE)
+    assert outcome.counts["kept"] < 100
+
+
+def test_rare_frames_that_arrive_in_two_batches_survive_up_to_one_quota():
+    frames = [replace(made, drive=f"batch {number % 2}") for number, made in enumerate(drive(2_000))]
+    section = FilterSection(near_duplicates=NearDuplicateSection(min_gap_s=60.0), shield=ShieldSection(quota_frames=12))
+    request = FilterRequest(snapshot(frames), measured(frames), section, arrival=("batch 0", "batch 1"))
+
+    outcome = filter_frames(request)
+
+    assert column(outcome.decisions, "reason", RARE).count("rare_by_pixels") == 12
 
 
 def test_without_the_shield_the_floor_takes_them():

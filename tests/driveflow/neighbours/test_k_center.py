@@ -5,14 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driveflow.neighbours.cosine_kernel import distances
+from driveflow.neighbours.cosine_kernel import PairsOfRows, distances
 from driveflow.neighbours.k_center import k_center, nearest_kept
 from tests.driveflow.neighbours.made import walk
 
 
 def _apart(vectors, row):
     rows = np.arange(len(vectors))
-    return distances(vectors, rows, np.full(len(rows), row), 2.0, 0.0)
+    return distances(PairsOfRows(vectors, vectors, rows, np.full(len(rows), row)), 2.0, 0.0)
 
 
 def _plain(vectors, count, start=()):
@@ -70,7 +70,9 @@ def test_the_nearest_kept_is_as_far_as_the_plain_search_says(count):
     found = nearest_kept(vectors, kept, count)
 
     rows = np.arange(150, 350)
-    plain = [np.sort(distances(both, np.full(200, row), rows, 2.0, 0.0))[count - 1] for row in range(150)]
+    plain = [
+        np.sort(distances(PairsOfRows(both, both, np.full(200, row), rows), 2.0, 0.0))[count - 1] for row in range(150)
+    ]
     assert found.tolist() == plain
 
 
