@@ -5,10 +5,12 @@ import re
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from components.work.next_curation import last_curation
 from components.work.settings import write_section
 from driveflow.by_hand import said_by_hand
 from driveflow.canonical import Json, canonical_json
 from driveflow.flow.sections import Flow
+from driveflow.next_curation import Query
 from driveflow.reuse import put_object, read_object
 from driveflow.steps import StepContext
 
@@ -25,12 +27,26 @@ def steering(context: StepContext, flow: Flow) -> dict[str, Json]:
     """
     found: dict[str, Json] = {}
     if any(case.miner == "failed_slices" for case in flow.corner_cases):
-        failed = failed_slices(context, flow.registry.model or flow.name)
-        found["failed_slices"] = [write_section(part) for part in flow.validation.slices if part.name in failed]
+        found |= _failed(context, flow)
     if flow.labeling.balance in {"slices", "all"}:
         found["slices"] = [write_section(part) for part in flow.validation.slices]
     reviews = _reviews(context.place.store, {case.name for case in flow.corner_cases})
     return {**found, "reviews": reviews} if reviews else found
+
+
+def _failed(context: StepContext, flow: Flow) -> dict[str, Json]:
+    """Return what the newest model's validation asks for, and which that was; of an old one the slices that failed."""
+    model = flow.registry.model or flow.name
+    asked = last_curation(context, model)
+    if asked is not None:
+        uri, made = asked
+        told: Json = {"next_curation": uri, "validation": made.origin()}
+        known = (query for query in made.queries if set(query.where.classes) <= set(flow.taxonomy.classes))
+        return {"failed_slices": [write_section(query) for query in known], "steered_by": told}
+    failed = failed_slices(context, model)
+    parts = [part for part in flow.validation.slices if part.name in failed]
+    queries = [Query(name=part.name, where=part.where, expression=part.expression) for part in parts]
+    return {"failed_slices": [write_section(query) for query in queries]}
 
 
 def failed_slices(context: StepContext, model: str) -> set[str]:
@@ -38,10 +54,10 @@ def failed_slices(context: StepContext, model: str) -> set[str]:
     newest = context.ledger.newest_trained(model)
     decisions = context.ledger.decisions(digest=newest.digest) if newest is not None else []
     rules: Any = decisions[-1].detail.get("rules", []) if decisions else []
-    return {found["name"] for rule in rules if _failed(rule) and (found := _OF_SLICE.match(rule["name"]))}
+    return {found["name"] for rule in rules if _was_missed(rule) and (found := _OF_SLICE.match(rule["name"]))}
 
 
-def _failed(rule: dict[str, Any]) -> bool:
+def _was_missed(rule: dict[str, Any]) -> bool:
     """Return whether the rule was not met; a floor on few frames that is missed is NEEDS DATA, and a failure here."""
     if rule["outcome"] == "BLOCK":
         return True

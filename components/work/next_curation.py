@@ -1,0 +1,89 @@
+"""Hand on what a validation asks the next curation to look for, and find it again when that is planned."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from components.work.pages import markdown_table
+from driveflow.canonical import Json
+from driveflow.errors import IntegrityError, NotFoundError
+from driveflow.steps import StepContext
+
+if TYPE_CHECKING:
+    from driveflow.next_curation import NextCuration, Query
+    from driveflow.snapshots import Snapshot
+    from validation.gate import Verdict
+    from validation.model.evaluation import Evaluation
+
+OUTPUT = "next_curation"
+"""The output of the step validate_model that has the address of its queries."""
+
+
+def keep_next_curation(
+    context: StepContext, verdict: "Verdict", challenger: "Evaluation", holdout: "Snapshot"
+) -> "tuple[str, NextCuration]":
+    """Keep what the next curation should look for, and return its address and what it says."""
+    from components.work.settings import read_section
+    from driveflow.flow.sections import GateSection
+    from driveflow.next_curation import NextCuration, put_next_curation
+    from validation.next_queries import next_queries
+
+    settings: Any = context.settings
+    gate = read_section(GateSection, settings["gate"])
+    made = NextCuration(
+        run_id=context.run_id,
+        model=settings["model"],
+        digest=verdict.challenger,
+        holdout_id=verdict.holdout_id,
+        outcome=verdict.outcome,
+        queries=next_queries(verdict, challenger, holdout.frames(), gate),
+    )
+    return put_next_curation(context.place.store, made), made
+
+
+def last_curation(context: StepContext, model: str) -> "tuple[str, NextCuration] | None":
+    """Return what the validation of the newest model asked for, and its address; None where it left nothing."""
+    from driveflow.next_curation import read_next_curation
+
+    newest = context.ledger.newest_trained(model)
+    decisions = context.ledger.decisions(digest=newest.digest) if newest is not None else []
+    steps = context.ledger.steps(decisions[-1].run_id) if decisions else []
+    outputs = next((step.outputs for step in steps if step.step == "validate_model"), {})
+    uri = str(outputs.get(OUTPUT, ""))
+    try:
+        return (uri, read_next_curation(uri)) if uri else None
+    except (NotFoundError, IntegrityError):  # it was swept away: slices that failed are known to the ledger too
+        return None
+
+
+def queries_page(queries: "Sequence[Query]", title: str) -> str:
+    """Return the queries with their reasons as Markdown; empty where there are none."""
+    if not queries:
+        return ""
+    rows = [(query.kind, query.name, _spelled(query), query.why) for query in queries]
+    return f"\n## {title}\n\n{markdown_table(('kind', 'name', 'predicate', 'why'), rows)}"
+
+
+def steered_page(queries: "Sequence[Query]", settings: Mapping[str, Json]) -> str:
+    """Return what the search was steered by, and by which validation; empty where nothing steered it."""
+    return queries_page(queries, f"What failed in {_validation(settings)}")
+
+
+def steered_notes(queries: "Sequence[Query]", settings: Mapping[str, Json]) -> tuple[str, ...]:
+    """Return one sentence that names the predicates and the validation that they come from."""
+    if not queries:
+        return ()
+    names = ", ".join(query.name for query in queries)
+    return (f"Searched by {len(queries)} predicates of {_validation(settings)}: {names}.",)
+
+
+def _validation(settings: Mapping[str, Json]) -> str:
+    steered: Any = settings.get("steered_by", {})
+    return f"the validation in {steered['validation']}" if steered else "the last validation"
+
+
+def _spelled(query: "Query") -> str:
+    """Return the predicate of a query in one line."""
+    parts = [f"any of {', '.join(query.where.classes)}"] if query.where.classes else []
+    parts += [f"{key} in {', '.join(values)}" for key, values in query.where.attributes.items()]
+    parts += [text for text in (query.expression, query.boxes_expression) if text]
+    return "; ".join(parts)
