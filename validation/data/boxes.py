@@ -55,7 +55,10 @@ def _other(boxes: pl.DataFrame) -> dict[str, pl.Series]:
 
 
 def _odd_sizes(boxes: pl.DataFrame, settings: DataValidationSection) -> pl.DataFrame:
-    """Return the boxes with a side of hardly any pixels, or far from all others of their class in area or aspect."""
+    """Return the boxes with a side of hardly any pixels, or far from all others of their class in area or aspect.
+
+    Of an object that the edge of its picture cuts only a part is seen, so its area and aspect say nothing.
+    """
     width, height = pl.col("x2") - pl.col("x1"), pl.col("y2") - pl.col("y1")
     sized = boxes.with_columns(
         _side=pl.min_horizontal(width, height),
@@ -64,18 +67,21 @@ def _odd_sizes(boxes: pl.DataFrame, settings: DataValidationSection) -> pl.DataF
     )
     judged_rows = sized.with_columns(*(_robust_z(name).alias(f"{name}_z") for name in ("_area", "_aspect")))
     limit = settings.size_max_z
-    odd = judged_rows.filter(
-        (pl.col("_side") < settings.size_min_side_px)
-        | (pl.col("_area_z").abs() > limit)
-        | (pl.col("_aspect_z").abs() > limit)
-    )
+    far = (pl.col("_area_z").abs() > limit) | (pl.col("_aspect_z").abs() > limit)
+    odd = judged_rows.filter((pl.col("_side") < settings.size_min_side_px) | (far & ~_is_cut()))
     small = pl.format("{} px on its smaller side", pl.col("_side").round(1))
     area = pl.format("area {} robust deviations from its class", pl.col("_area_z").round(1))
     aspect = pl.format("aspect {} robust deviations from its class", pl.col("_aspect_z").round(1))
-    far = pl.when(pl.col("_area_z").abs() > limit).then(area).otherwise(aspect)
-    why = pl.when(pl.col("_side") < settings.size_min_side_px).then(small).otherwise(far)
+    unlike = pl.when(pl.col("_area_z").abs() > limit).then(area).otherwise(aspect)
+    why = pl.when(pl.col("_side") < settings.size_min_side_px).then(small).otherwise(unlike)
     worst = pl.max_horizontal(pl.col("_area_z").abs(), pl.col("_aspect_z").abs())
     return odd.with_columns(_why=why).sort(worst, "frame_id", "box_id", descending=[True, False, False])
+
+
+def _is_cut() -> pl.Expr:
+    """Tell which boxes reach the edge of their picture, to a pixel."""
+    low = (pl.col("x1") <= 1) | (pl.col("y1") <= 1)
+    return low | (pl.col("x2") >= pl.col("width") - 1) | (pl.col("y2") >= pl.col("height") - 1)
 
 
 def _robust_z(name: str) -> pl.Expr:

@@ -114,7 +114,7 @@ def test_ignore_regions_may_be_as_they_like():
 
 
 def test_sizes_are_judged_within_the_class():
-    """A bus as large as the other buses is no odd box, a person as large as a bus is one, and a hair's breadth too."""
+    """A bus as large as the others is no odd box, a person as large as a bus is one, and one a hair's breadth wide."""
     frames = [frame_row(frame_id(n), width=1920, height=1080) for n in range(60)]
     boxes = []
     for number, frame in enumerate(frames):
@@ -124,6 +124,7 @@ def test_sizes_are_judged_within_the_class():
         boxes.append(box_row("", "b", "bus", x1=400.0, y1=100.0, x2=1300.0 + wobble, y2=900.0) | own)
     boxes[0] |= {"x2": 1400.0, "y2": 900.0}
     boxes[2] |= {"x2": 11.5}
+    boxes[4] |= {"x1": 0.0, "x2": 3.0, "y1": 10.0, "y2": 900.0}  # the edge of the picture cuts it
 
     _, checks = checked(side(frames, boxes))
 
