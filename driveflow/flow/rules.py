@@ -142,6 +142,8 @@ def _gate(flow: Flow) -> Iterator[Finding]:
             yield from _known((*path, "class_name"), floor.class_name, flow.taxonomy.classes, "class")
         if floor.slice:
             yield from _known((*path, "slice"), floor.slice, slices, "slice")
+    for i, part in enumerate(flow.gate.slices):
+        yield from _known(("gate", "slices", i, "name"), part.name, slices, "slice")
 
 
 def _training(flow: Flow) -> Iterator[Finding]:

@@ -17,8 +17,10 @@ from driveflow.flow.defect_sections import (
 )
 from driveflow.flow.fields import STRICT as _STRICT
 from driveflow.flow.fields import Count, Name, Positive, Share
+from driveflow.flow.gate_section import GateSliceSection
 from driveflow.flow.merge_section import MergeSection
 from driveflow.flow.miner_section import MinerName, MinerSection, ShieldSection
+from driveflow.flow.schedule_section import ScheduleSection
 
 LabelFormatName = Literal[
     "auto", "coco", "yolo", "voc", "kitti", "bdd100k", "scalabel", "nuscenes", "waymo", "openlabel", "cvat",
@@ -253,6 +255,12 @@ class GateSection:
     max_slice_drop: Share = 0.1
     min_frames: Positive = 20  # fewer hold-out frames: NEEDS DATA
     min_drive_groups: Positive = 5
+    slices: tuple[GateSliceSection, ...] = ()  # with margins of their own, and what must be proven
+    regressions: tuple[str, ...] = ()  # sets of objects that must stay found, by digest or address
+    holdout: str = ""  # the beginning of the id of the one hold-out that may judge; empty: any
+    max_latency_ms: Annotated[float, Field(ge=0)] = 0.0  # a frame; 0: no limit
+    max_latency_ratio: Annotated[float, Field(ge=0)] = 0.0  # to the champion's; 0: no limit
+    max_size_ratio: Annotated[float, Field(ge=0)] = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -262,15 +270,6 @@ class RegistrySection:
     __pydantic_config__ = _STRICT
     model: Annotated[str, Field(pattern=r"^([a-z0-9][a-z0-9_.-]{0,60})?$")] = ""  # empty: the flow's name
     promote: Literal["auto", "manual"] = "auto"  # manual: a passing version stays a candidate
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleSection:
-    """When `driveflow schedule` starts a pipeline; five cron fields, the time zone is the cluster's."""
-
-    __pydantic_config__ = _STRICT
-    cron: str = "0 2 * * 1"
-    pipeline: Literal["curate", "retrain", "flow"] = "retrain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

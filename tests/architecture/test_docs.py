@@ -13,7 +13,15 @@ import pytest
 import yaml
 
 from cli.main import COMMANDS, load_command
-from driveflow.flow import data_validation_section, defect_sections, merge_section, miner_section, profile, sections
+from driveflow.flow import (
+    data_validation_section,
+    defect_sections,
+    gate_section,
+    merge_section,
+    miner_section,
+    profile,
+    sections,
+)
 from driveflow.flow.build import build
 from driveflow.flow.document import parse_document
 from driveflow.flow.load import load_flow, load_flow_text
@@ -54,6 +62,7 @@ RECORDS = {
     "validation": sections.ValidationSection,
     "slices": sections.SliceSection,
     "gate": sections.GateSection,
+    "slices of the gate": gate_section.GateSliceSection,
     "floors": sections.FloorSection,
     "registry": sections.RegistrySection,
     "schedule": sections.ScheduleSection,

@@ -1,5 +1,6 @@
 """How sure a number is: metrics over resampled drive groups, from matches that were computed once."""
 
+import functools
 import os
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -17,6 +18,7 @@ from validation.model.sweep import ClassSweep, Sweep, class_sweep, recall_share
 RESAMPLES = 10_000
 LEVEL = 0.95
 _BYTES_AT_ONCE = 64_000_000  # of weights
+_ROWS_PER_THREAD = 1_000_000
 
 
 Numbers: TypeAlias = NDArray[np.floating[Any]]
@@ -48,10 +50,11 @@ class Samples:
     resampled: Numbers
     drive_groups: int
     drive_groups_of: Ints
+    means: Numbers  # per resample, over the classes that have an object in it
 
-    def overall(self) -> tuple[float, Floats]:
+    def overall(self) -> tuple[float, Numbers]:
         """Return the mean over classes that have an object, as it is and per resample."""
-        return float(_mean_of_found(self.point[None, :])[0]), _mean_of_found(self.resampled)
+        return float(_mean_of_found(self.point[None, :])[0]), self.means
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +92,21 @@ def sample_metric(
     objects = np.stack([part.objects for part in parts]) if parts else np.zeros((0, 0), np.int64)
     resampled = np.full((resamples, len(parts)), np.nan, np.float32)
     asked = [label for label in classes if np.isfinite(point[label])]
+    for first, weight in _draws(objects.shape[1], seed, resamples):
+        rows = slice(first, min(first + len(weight) * weight.shape[2], resamples))
+        done = _at_once([parts[label] for label in asked], metric, weight)
+        for label, values in zip(asked, done, strict=True):
+            resampled[rows, label] = values[: rows.stop - rows.start]
+    groups = int((objects.sum(axis=0) > 0).sum())
+    return Samples(point, resampled, groups, (objects > 0).sum(axis=1), _mean_of_found(resampled))
+
+
+def _at_once(parts: list[ClassSweep], metric: Metric, weight: NDArray[np.int16]) -> list[Numbers]:
+    """Return the resampled metric of each class; on all processors where that is worth the start of a thread."""
+    if len(weight) * sum(len(part.group) for part in parts) < _ROWS_PER_THREAD:
+        return [_resampled(part, metric, weight) for part in parts]
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for first, weight in _draws(objects.shape[1], seed, resamples):
-            rows = slice(first, min(first + len(weight) * weight.shape[2], resamples))
-            done = pool.map(lambda label: _resampled(parts[label], metric, weight), asked)  # noqa: B023 done at once
-            for label, values in zip(asked, done, strict=True):
-                resampled[rows, label] = values[: rows.stop - rows.start]
-    found = (objects > 0).sum(axis=1)
-    return Samples(point, resampled, int((objects.sum(axis=0) > 0).sum()), found)
+        return list(pool.map(lambda part: _resampled(part, metric, weight), parts))
 
 
 def groups_of(frame_group: Ints, rows: Ints) -> Ints:
@@ -186,14 +196,29 @@ def _draws(groups: int, seed: int, resamples: int) -> Iterator[tuple[int, NDArra
         return
     from validation.model.drive_kernel import LANES
 
-    random = np.random.default_rng(seed)
     blocks = -(-resamples // LANES)
     at_once = max(1, _BYTES_AT_ONCE // (2 * groups * LANES))
+    if at_once >= blocks:
+        yield 0, _kept_weights(groups, seed, blocks)
+        return
+    random = np.random.default_rng(seed)
     for first in range(0, blocks, at_once):
-        weight = np.empty((min(at_once, blocks - first), groups, LANES), np.int16)
-        for block in weight:
-            _draw(random, block)
-        yield first * LANES, weight
+        yield first * LANES, _weights(random, groups, min(at_once, blocks - first))
+
+
+@functools.lru_cache(maxsize=2)
+def _kept_weights(groups: int, seed: int, blocks: int) -> NDArray[np.int16]:
+    """Return the weights of all blocks; kept, because two models and slices of as many drives ask for the same."""
+    return _weights(np.random.default_rng(seed), groups, blocks)
+
+
+def _weights(random: np.random.Generator, groups: int, blocks: int) -> NDArray[np.int16]:
+    from validation.model.drive_kernel import LANES
+
+    weight = np.empty((blocks, groups, LANES), np.int16)
+    for block in weight:
+        _draw(random, block)
+    return weight
 
 
 def _draw(random: np.random.Generator, block: NDArray[np.int16]) -> None:
