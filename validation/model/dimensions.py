@@ -73,10 +73,11 @@ class BoxValues:
 def frame_values(request: EvaluationRequest, scene: Scene, dimension: Dimension) -> FrameValues:
     """Return the values of a dimension of frames, the most frequent first, and last what is not stated."""
     row_of = {frame_id: row for row, frame_id in enumerate(scene.frame_ids)}
+    key = _key(request.frames, dimension)
     if dimension == "camera":
-        pairs = list(_cameras(request.sources))
+        pairs = list(_cameras(request.frames if "camera" in request.frames.column_names else request.sources))
     else:
-        pairs = list(_said(request.frames, _KEYS[dimension]))
+        pairs = list(_said(request.frames, key) if key else [])
         if dimension == "place" and not pairs:
             pairs = list(_cells(request.sources))
     rows: dict[Value, list[int]] = {}
@@ -88,7 +89,7 @@ def frame_values(request: EvaluationRequest, scene: Scene, dimension: Dimension)
     order = sorted(masks, key=lambda value: (-int(masks[value].sum()), value.name))
     values, frames = [*order], [masks[value] for value in order]
     if rest.any():
-        values.append(Value(NOT_STATED, _unstated(dimension)))
+        values.append(Value(NOT_STATED, f"attributes.{key} IS NULL" if key else ""))
         frames.append(rest)
     return FrameValues(dimension, tuple(values), tuple(frames))
 
@@ -143,21 +144,21 @@ def _mask(scene: Scene, rows: Sequence[int]) -> Bools:
     return mask
 
 
-def _said(frames: pa.Table, keys: tuple[str, ...]) -> Iterator[tuple[str, Value]]:
-    """Yield what each frame says under the first of `keys` that any frame has."""
-    for key in keys:
-        texts = attribute(frames, key)
-        if (texts != "").any():
-            for frame_id, text in zip(frames["frame_id"].to_pylist(), texts.tolist(), strict=True):
-                if text:
-                    yield frame_id, Value(text, f"attributes.{key} = {quoted(text)}")
-            return
+def _key(frames: pa.Table, dimension: Dimension) -> str:
+    """Return the first key of the dimension that any frame has; empty where there is none."""
+    return next((key for key in _KEYS.get(dimension, ()) if (attribute(frames, key) != "").any()), "")
 
 
-def _cameras(sources: pa.Table | None) -> Iterator[tuple[str, Value]]:
-    if sources is not None:
-        table = pl.DataFrame(pl.from_arrow(sources.select(["frame_id", "camera"]))).drop_nulls().unique().sort("camera")
-        for frame_id, camera in table.iter_rows():
+def _said(frames: pa.Table, key: str) -> Iterator[tuple[str, Value]]:
+    for frame_id, text in zip(frames["frame_id"].to_pylist(), attribute(frames, key).tolist(), strict=True):
+        if text:
+            yield frame_id, Value(text, f"attributes.{key} = {quoted(text)}")
+
+
+def _cameras(table: pa.Table | None) -> Iterator[tuple[str, Value]]:
+    if table is not None:
+        rows = pl.DataFrame(pl.from_arrow(table.select(["frame_id", "camera"]))).filter(pl.col("camera") != "")
+        for frame_id, camera in rows.unique().sort("camera").iter_rows():
             yield frame_id, Value(camera, f"camera = {quoted(camera)}")
 
 
@@ -172,8 +173,3 @@ def _cells(sources: pa.Table | None) -> Iterator[tuple[str, Value]]:
         spans = [(name, at * CELL_DEG, (at + 1) * CELL_DEG) for name, at in (("lat", lat), ("lon", lon))]
         condition = " AND ".join(f"{name} >= {low:.2f} AND {name} < {high:.2f}" for name, low, high in spans)
         yield frame_id, Value(f"{lat * CELL_DEG:.2f} {lon * CELL_DEG:.2f}", condition)
-
-
-def _unstated(dimension: Dimension) -> str:
-    keys = _KEYS.get(dimension, ())
-    return " AND ".join(f"attributes.{key} IS NULL" for key in keys)

@@ -12,7 +12,7 @@ from validation.model.scene import Bools, Detected, Floats, Ints, Scene, Truth
 if TYPE_CHECKING:
     from validation.model.precision_kernel import Sums
 
-LIMITS: Ints = np.array([1, 10, 100])
+LIMITS: Ints = np.array([1, 10, 100, 2**31])  # detections of a class in a frame that recall counts; the last: all
 Given = NDArray[np.int32]
 
 

@@ -1,39 +1,49 @@
-"""What a person writes to cut a hold-out into slices: dimensions, dimensions by one another, and conditions."""
+"""What a person writes to cut a hold-out along dimensions: one of them, or several by one another."""
 
 from collections.abc import Iterable
-from typing import get_args
+from typing import Final, cast, get_args
 
 from driveflow.errors import UsageError
 from driveflow.flow.sections import Dimension, SliceSection
-from driveflow.where import FRAME_COLUMNS, compile_where
 
-DIMENSIONS: tuple[str, ...] = get_args(Dimension)
+DIMENSIONS: Final[tuple[str, ...]] = get_args(Dimension)
+_CROSS: Final = "*"
+# A frame's attribute or column alone is a slice for each of its values already, whatever its name.
+_OF_FRAMES: Final = frozenset(["time_of_day", "weather", "camera"])
 
 
-def slice_sections(words: Iterable[str]) -> tuple[SliceSection, ...]:
-    """Return the slices that `words` mean, in order; what stands twice is one.
+def sections_of(words: Iterable[str]) -> tuple[tuple[SliceSection, ...], tuple[str, ...]]:
+    """Return the slices along dimensions that `words` mean, and the words that mean something else, in order.
 
-    A word is a dimension (`size`), several crossed (`class*size*time_of_day`), or a condition on frames in the words of
-    `driveflow.where` (`attributes.weather = 'rain'`), which names its slice. Commas outside quotes and brackets part
-    several words in one text.
+    `size` is a slice for each value, `class*size*time_of_day` one for each combination; commas outside quotes and
+    brackets part several words in one text.
 
     Raises:
-        UsageError: a word is none of these.
+        UsageError: something else than dimensions is crossed, or one with itself.
     """
-    found = {section.name: section for text in words for word in _parts(text) for section in [_section(word)]}
-    return tuple(found.values())
+    found: dict[str, SliceSection] = {}
+    others = []
+    for word in (word for text in words for word in _parts(text)):
+        names = [part.strip() for part in word.split(_CROSS)]
+        if not _is_cut(word, names):
+            others.append(word)
+            continue
+        name = _CROSS.join(names)
+        found[name] = SliceSection(name=name, by=cast("tuple[Dimension, ...]", tuple(names)))
+    return tuple(found.values()), tuple(others)
 
 
-def _section(word: str) -> SliceSection:
-    names = tuple(part.strip() for part in word.split("*"))
-    if set(names) <= set(DIMENSIONS):
-        if len(set(names)) < len(names):
-            raise UsageError(f"{word!r} names a dimension twice.")
-        return SliceSection(name="*".join(names), by=names)  # type: ignore[arg-type]  # just looked up
-    if all(part.replace("_", "").isalnum() for part in names):
-        raise UsageError(f"{word!r} is no dimension; those are {', '.join(DIMENSIONS)}, or a condition on frames.")
-    compile_where(word, FRAME_COLUMNS)
-    return SliceSection(name=word, expression=word)
+def _is_cut(word: str, names: list[str]) -> bool:
+    """Tell whether a word crosses dimensions or is one that is no attribute of frames."""
+    if len(names) == 1:
+        return word in DIMENSIONS and word not in _OF_FRAMES
+    if not all(name.replace("_", "").isalpha() for name in names):
+        return False
+    if unknown := [name for name in names if name not in DIMENSIONS]:
+        raise UsageError(f"{word!r}: {unknown[0]!r} is no dimension. Known: {', '.join(DIMENSIONS)}.")
+    if len(set(names)) < len(names):
+        raise UsageError(f"{word!r} crosses a dimension with itself.")
+    return True
 
 
 def _parts(text: str) -> list[str]:

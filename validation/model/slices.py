@@ -1,6 +1,6 @@
 """Parts of the hold-out, by condition and along dimensions, each with its numbers from the one matching."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -16,9 +16,10 @@ from validation.model.match import Matches
 from validation.model.nearest import at_threshold
 from validation.model.precision import Order, Part, mean_of_found, objects_of, worth
 from validation.model.scene import Bools, EvaluationRequest, Floats, Ints, Scene
-from validation.model.twelve import CocoNumbers, Numbers
+from validation.model.twelve import METRICS, CocoNumbers, Numbers
 
 MOST_SLICES = 300  # of one section; those with the most objects stay
+_AREAS = {"s": (0.0, 32.0**2), "m": (32.0**2, 96.0**2), "l": (96.0**2, 1e10)}  # COCO's, with both ends
 _AUTOMATIC: tuple[Dimension, ...] = ("size", "occlusion", "distance", "time_of_day", "weather", "camera", "place")
 
 
@@ -108,6 +109,8 @@ def _cut(material: SliceMaterial, section: SliceSection) -> _Cut:
 
 def _rows(request: EvaluationRequest, scene: Scene, section: SliceSection) -> Bools:
     """Return which frames of the scene the conditions of the section mean, of those that count."""
+    if not (section.where.classes or section.where.attributes or section.expression):
+        return scene.looked_for()
     mask = np.asarray(frames_where(request.frames, request.boxes, section.where), bool)
     if section.expression:
         mask &= compile_where(section.expression, FRAME_COLUMNS).mask(request.frames, request.sources)
@@ -153,7 +156,7 @@ def _result(material: SliceMaterial, cut: _Cut, cell: _Cell, *, brief: bool = Fa
     else:
         numbers = material.frame_numbers(np.flatnonzero(rows)).overall
     return SliceResult(
-        name="/".join([cut.section.name, *(names[dimension] for dimension in cut.section.by)]),
+        name=_name(cut.section, names),
         numbers=numbers,
         frames=len(held),
         drive_groups=len(np.unique(scene.frame_group[held])),
@@ -165,24 +168,44 @@ def _result(material: SliceMaterial, cut: _Cut, cell: _Cell, *, brief: bool = Fa
     )
 
 
+def _name(section: SliceSection, values: Mapping[Dimension, str]) -> str:
+    """Return NAME/VALUE of a section with a name of its own, DIMENSION=VALUE of one called by its dimensions."""
+    if section.name == "*".join(section.by):
+        return ", ".join(f"{dimension}={values[dimension]}" for dimension in section.by)
+    return "/".join([section.name, *(values[dimension] for dimension in section.by)])
+
+
 def _numbers(material: SliceMaterial, part: Part, in_frames: Bools, *, brief: bool) -> Numbers:
     scene, matches = material.scene, material.matches
-    given = matches.truth
+    order = material.order if in_frames.all() else material.order.within(in_frames)
     if brief:
         row = at_threshold(matches, 0.5)
-        given = given[row : row + 1]
-    order = material.order if in_frames.all() else material.order.within(in_frames)
-    found = worth(order, scene.detected, given, part, objects_of(scene.truth, part.objects, len(scene.classes)))
-    if brief:
-        return {"AP50": mean_of_found(found.mean[0])}
-    return _named(matches.thresholds, found.mean, found.recall)
+        objects = objects_of(scene.truth, part.objects, len(scene.classes))
+        found = worth(order, scene.detected, matches.truth[row : row + 1], part, objects)
+        return dict.fromkeys(METRICS, None) | {"AP50": mean_of_found(found.mean[0])}
+    return _twelve(material, order, part)
 
 
-def _named(thresholds: Floats, mean: Floats, recall: Floats) -> Numbers:
-    at50, at75 = (np.isclose(thresholds, limit) for limit in (0.5, 0.75))
-    numbers = {"AP": mean, "AP50": mean[at50], "AP75": mean[at75]}
-    recalls = {"AR1": recall[0], "AR10": recall[1], "AR100": recall[2]}
-    return {name: mean_of_found(values) for name, values in (numbers | recalls).items()}
+def _twelve(material: SliceMaterial, order: Order, part: Part) -> Numbers:
+    """Return the twelve numbers; an object's size decides for APs and the like as the slice itself does."""
+    scene, matches = material.scene, material.matches
+    areas = scene.truth.area_px, (scene.detected.corners[:, 2:] - scene.detected.corners[:, :2]).prod(axis=1)
+    mean, recall = _worth(material, order, part)
+    at50, at75 = (np.isclose(matches.thresholds, limit) for limit in (0.5, 0.75))
+    found = {"AP": mean, "AP50": mean[at50], "AP75": mean[at75]}
+    found |= {"AR1": recall[0], "AR10": recall[1], "AR100": recall[2]}
+    for name, (low, high) in _AREAS.items():
+        inside = [(area >= low) & (area <= high) for area in areas]
+        mean, recall = _worth(material, order, Part(part.objects & inside[0], part.alone & inside[1]))
+        found |= {f"AP{name}": mean, f"AR{name}": recall[-1]}
+    return {name: mean_of_found(found[name]) for name in METRICS}
+
+
+def _worth(material: SliceMaterial, order: Order, part: Part) -> tuple[Floats, Floats]:
+    scene = material.scene
+    objects = objects_of(scene.truth, part.objects, len(scene.classes))
+    found = worth(order, scene.detected, material.matches.truth, part, objects)
+    return found.mean, found.recall
 
 
 def _counts(material: SliceMaterial, part: Part) -> SliceCounts:
