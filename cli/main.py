@@ -43,6 +43,7 @@ COMMANDS: dict[str, LazyCommand] = {
     "validate-data": LazyCommand(
         "cli.validate_data_command:validate_data", "Say whether a snapshot is good enough to train on."
     ),
+    "evaluate": LazyCommand("cli.evaluate_command:evaluate", "Measure predictions against the truth, of any format."),
     "report": LazyCommand("cli.report_commands:app", "Find and print validation reports."),
 }
 

@@ -37,18 +37,10 @@ def raw_scene(request: EvaluationRequest) -> RawScene:
         InvalidInputError: a frame that is there twice.
     """
     frames = _frames(request.frames)
-    truth = pl.DataFrame(
-        pl.from_arrow(
-            truth_of(request.boxes).select(["frame_id", "box_id", "class_name", *CORNERS, "ignore", "attributes"])
-        )
-    ).sort("frame_id", "box_id", maintain_order=True)
-    found = pl.DataFrame(
-        pl.from_arrow(request.predictions.select(["frame_id", "box_id", "class_name", *CORNERS, "score"]))
-    ).sort("frame_id", "box_id", maintain_order=True)
+    truth, found = _boxes(truth_of(request.boxes)), _boxes(request.predictions)
     strange_frames = _strangers(frames["frame_id"], truth["frame_id"], found["frame_id"])
     strange_classes = _strangers(pl.Series(request.classes, dtype=pl.String), truth["class_name"], found["class_name"])
-    frame_names = [*frames["frame_id"], *strange_frames]
-    class_names = [*request.classes, *strange_classes]
+    names = ([*frames["frame_id"], *strange_frames], [*request.classes, *strange_classes])
     groups = frames["drive_group"].unique().sort().to_list()
     return RawScene(
         frame_ids=tuple(frames["frame_id"].to_list()),
@@ -56,24 +48,38 @@ def raw_scene(request: EvaluationRequest) -> RawScene:
         groups=tuple(groups),
         frame_group=_codes(frames["drive_group"], groups),
         annotated=_annotated(frames, request.classes),
-        truth=RawBoxes(
-            frame=_codes(truth["frame_id"], frame_names),
-            label=_codes(truth["class_name"], class_names),
-            corners=_corners(truth),
-            area_px=_areas(truth),
-            ignore=truth["ignore"].fill_null(value=False).to_numpy().astype(bool),
-            facts=box_facts(truth["attributes"]),
-            where=lambda row: f"box {truth['box_id'][row]}",
-        ),
+        truth=_raw_truth(truth, *names),
         found=RawBoxes(
-            frame=_codes(found["frame_id"], frame_names),
-            label=_codes(found["class_name"], class_names),
+            frame=_codes(found["frame_id"], names[0]),
+            label=_codes(found["class_name"], names[1]),
             corners=_corners(found),
             score=found["score"].fill_null(np.nan).to_numpy().astype(np.float64),
             where=lambda row: f"box {found['box_id'][row]}",
         ),
         strange_frames=tuple(strange_frames),
         strange_classes=tuple(strange_classes),
+    )
+
+
+def raw_boxes(boxes: pa.Table, frames: Sequence[str], classes: Sequence[str]) -> RawBoxes:
+    """Return the truth among `boxes` by the numbers of `frames` and `classes`, which are all."""
+    return _raw_truth(_boxes(truth_of(boxes)), frames, classes)
+
+
+def _boxes(table: pa.Table) -> pl.DataFrame:
+    wanted = ["frame_id", "box_id", "class_name", *CORNERS, "score", "ignore", "attributes"]
+    return pl.DataFrame(pl.from_arrow(table.select(wanted))).sort("frame_id", "box_id", maintain_order=True)
+
+
+def _raw_truth(truth: pl.DataFrame, frames: Sequence[str], classes: Sequence[str]) -> RawBoxes:
+    return RawBoxes(
+        frame=_codes(truth["frame_id"], frames),
+        label=_codes(truth["class_name"], classes),
+        corners=_corners(truth),
+        area_px=_areas(truth),
+        ignore=truth["ignore"].fill_null(value=False).to_numpy().astype(bool),
+        facts=box_facts(truth["attributes"]),
+        where=lambda row: f"box {truth['box_id'][row]}",
     )
 
 

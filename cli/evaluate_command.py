@@ -1,0 +1,152 @@
+"""`driveflow evaluate`: measure predictions against the truth, in any format that driveflow reads."""
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from cli.output import DEFAULT_WORKSPACE, ProfileHere, Workspace
+
+if TYPE_CHECKING:
+    from driveflow.canonical import Json
+    from validation.inputs.read_inputs import EvaluationInputs
+    from validation.model.evaluation import Evaluation
+
+EvaluationOutput: TypeAlias = Literal["text", "json", "html"]
+
+
+def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
+    truth: Annotated[str, typer.Option(help="A file, a folder, or a snapshot: tag, id or address.")],
+    predictions: Annotated[Path, typer.Option(help="A file or folder of predictions.")],
+    label_format: Annotated[
+        str, typer.Option("--format", help="What the files are, for both or as TRUTH,PREDICTIONS; auto: by content.")
+    ] = "auto",
+    mode: Annotated[
+        Literal["strict", "coco"], typer.Option(help="strict, as the gate takes it; coco, as pycocotools does.")
+    ] = "strict",
+    slices: Annotated[
+        list[str] | None,
+        typer.Option(help="class, size, occlusion, weather ..., several as class*size, or a condition on frames."),
+    ] = None,
+    more_slices: Annotated[list[str] | None, typer.Argument(metavar="[SLICE...]", help="More slices.")] = None,
+    iou: Annotated[str, typer.Option(help="Thresholds of overlap, 0.3,0.5 ...; empty: COCO's ten.")] = "",
+    min_score: Annotated[float, typer.Option(min=0.0, help="Detections under it are not counted.")] = 0.0,
+    to: Annotated[Path | None, typer.Option("--to", help="Write here, not to stdout.", dir_okay=False)] = None,
+    workspace: Workspace = DEFAULT_WORKSPACE,
+    profile: ProfileHere = "local",
+    output: Annotated[EvaluationOutput, typer.Option("--output", "-o", help="Words, JSON, or a page.")] = "text",
+) -> None:
+    """Measure predictions against the truth: COCO's twelve numbers, classes, slices, and what was not counted as given.
+
+    Pictures need not be there. COCO result lists name the truth's ids; everything else is joined by the names of
+    pictures and classes. Rows of text are class, perhaps a score, and a box: text_xywh, text_xyxy or text_xcycwh.
+
+    Examples:
+      driveflow evaluate --truth gt.json --predictions results.json
+      driveflow evaluate --truth city-holdout --predictions results.parquet --slices weather -o json
+      driveflow evaluate --truth voc/Annotations --predictions dets --format voc,text_xyxy -o html --to page.html
+
+    Exit codes: 0 measured, 1 a file that no evaluator may count, 2 usage, 3 not found.
+    """
+    from cli.data.progress import shown_progress
+    from validation.inputs.read_inputs import read_request
+    from validation.model.evaluate import evaluate as measure
+
+    started_s = time.perf_counter()
+    inputs = _inputs((truth, predictions), label_format, (workspace, profile))
+    inputs = _asked(inputs, mode, (*(slices or ()), *(more_slices or ())), iou, min_score)
+    with shown_progress("reading") as progress:
+        request = read_request(inputs, progress)
+    evaluation = measure(request)
+    text = _told(evaluation, output, time.perf_counter() - started_s)
+    if to is None:
+        typer.echo(text)
+    else:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        to.write_text(text, encoding="utf-8")
+        typer.echo(f"Wrote {to}", err=True)
+
+
+def _inputs(sides: tuple[str, Path], label_format: str, place: tuple[Path, str]) -> "EvaluationInputs":
+    from dataclasses import replace
+
+    from driveflow.errors import NotFoundError
+    from validation.inputs.read_inputs import EvaluationInputs
+
+    truth, predictions = sides
+    if not predictions.exists():
+        raise NotFoundError(f"{predictions}: there is no such file or folder of predictions.")
+    of_truth, _, of_predictions = label_format.partition(",")
+    inputs = EvaluationInputs(
+        truth=Path(truth),
+        predictions=predictions,
+        truth_format=of_truth or "auto",
+        predictions_format=of_predictions or of_truth or "auto",
+    )
+    if Path(truth).exists() and not (Path(truth) / "snapshot.json").is_file():
+        return inputs
+    from cli.snapshot_argument import find_snapshot
+
+    snapshot = find_snapshot(truth, *place)
+    return replace(inputs, truth=None, snapshot=snapshot.tables(), holdout_id=snapshot.snapshot_id)
+
+
+def _asked(
+    inputs: "EvaluationInputs", mode: Literal["strict", "coco"], slices: tuple[str, ...], iou: str, min_score: float
+) -> "EvaluationInputs":
+    from dataclasses import replace
+
+    return replace(inputs, mode=mode, slices=slices, thresholds=_thresholds(iou), min_score=min_score)
+
+
+def _thresholds(text: str) -> tuple[float, ...]:
+    from driveflow.errors import UsageError
+    from validation.model.twelve import MOST_THRESHOLDS
+
+    words = [word for word in text.replace(",", " ").split() if word]
+    try:
+        values = tuple(sorted({float(word) for word in words}))
+    except ValueError:
+        raise UsageError(f"--iou {text!r}: thresholds are numbers, such as 0.3,0.5.") from None
+    if len(values) > MOST_THRESHOLDS or any(not 0 < value <= 1 for value in values):
+        raise UsageError(f"--iou {text!r}: up to {MOST_THRESHOLDS} thresholds over 0 and up to 1.")
+    return values
+
+
+def _told(evaluation: "Evaluation", output: EvaluationOutput, seconds: float) -> str:
+    import json
+
+    if output == "html":
+        from validation.evaluation_page import EvaluationPage, evaluation_html
+
+        return evaluation_html(EvaluationPage(title=evaluation.model_digest, evaluation=evaluation))
+    from validation.evaluation_json import evaluation_json
+
+    value = evaluation_json(evaluation, seconds)
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) if output == "json" else _words(evaluation)
+
+
+def _words(evaluation: "Evaluation") -> str:
+    from cli.output import table
+    from validation.model.twelve import METRICS
+
+    numbers: list[dict[str, Json]] = [{"metric": name, "value": evaluation.numbers[name]} for name in METRICS]
+    classes: list[dict[str, Json]] = [
+        {"class": part.class_name, "objects": part.objects, "AP": part.numbers["AP"], "AP50": part.numbers["AP50"],
+         "false per frame": part.false_per_frame}
+        for part in evaluation.per_class
+    ]  # fmt: skip
+    slices: list[dict[str, Json]] = [
+        {"slice": part.name, "frames": part.frames, "drives": part.drive_groups, "AP": part.numbers["AP"],
+         "AP50": part.numbers["AP50"]}
+        for part in evaluation.per_slice
+    ]  # fmt: skip
+    found: list[dict[str, Json]] = [
+        {"not as given": item.kind, "times": item.count, "what was done": item.done} for item in evaluation.corrections
+    ]
+    counted = (
+        f"mode {evaluation.mode}: {evaluation.frames:,} frames, {evaluation.drive_groups:,} drive groups, "
+        f"{evaluation.objects:,} objects, {evaluation.detections:,} detections"
+    )
+    return "\n\n".join([counted, *(table(rows) for rows in (numbers, classes, slices, found) if rows)])

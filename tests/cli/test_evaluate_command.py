@@ -1,0 +1,99 @@
+import json
+
+import pytest
+
+from tests.cli.calling import call
+from tests.shared_data import shared_data
+from tests.validation.coco_files import annotation, document, result, write
+
+BOX = (10, 10, 50, 50)
+KEYS = {"AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "ARs", "ARm", "ARl", "per_class",
+        "per_slice", "corrections", "n_frames", "n_drives", "seconds", "peak_memory_bytes", "mode"}  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """A truth of two frames, one at night, and predictions that find the one by day."""
+    monkeypatch.chdir(tmp_path)
+    truth = document([annotation(1, 1, BOX), annotation(2, 2, BOX)])
+    truth["images"] = [{**image, "drive": f"d{image['id']}", "attributes": {"time_of_day": time}}
+                       for image, time in zip(truth["images"], ("day", "night"), strict=True)]  # fmt: skip
+    return [str(path) for path in write(tmp_path, truth, [result(1, BOX)])]
+
+
+def _evaluate(capsys, files, *words):
+    return call(capsys, "evaluate", "--truth", files[0], "--predictions", files[1], *words)
+
+
+def test_json_has_the_twelve_numbers_classes_slices_and_what_it_took(files, capsys):
+    code, out, _ = _evaluate(capsys, files, "-o", "json", "--slices", "time_of_day", "width > 100 AND drive = 'd1'")
+
+    found = json.loads(out)
+    assert code == 0
+    assert set(found) >= KEYS
+    assert (found["mode"], found["n_frames"], found["n_drives"]) == ("strict", 2, 2)
+    assert found["per_class"]["car"]["n_objects"] == 2
+    assert found["per_slice"]["time_of_day/day"]["AP"] == pytest.approx(1.0)
+    assert found["per_slice"]["time_of_day/night"]["AP"] == 0.0
+    assert found["per_slice"]["width > 100 AND drive = 'd1'"]["n_frames"] == 1
+    assert found["peak_memory_bytes"] > 1_000_000
+
+
+def test_what_has_no_object_is_null_and_in_mode_coco_minus_one(files, capsys):
+    said = [json.loads(_evaluate(capsys, files, "-o", "json", "--mode", mode)[1]) for mode in ("strict", "coco")]
+
+    assert [found["APl"] for found in said] == [None, -1.0]
+
+
+def test_words_and_a_page_say_the_same_number(files, capsys, tmp_path):
+    _, words, _ = _evaluate(capsys, files)
+    code, _, told = _evaluate(capsys, files, "-o", "html", "--to", str(tmp_path / "page.html"))
+
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert (code, "page.html" in told) == (0, True)
+    assert "0.505" in words
+    assert "0.505" in page
+    assert "tied" not in page
+
+
+def test_published_files_are_measured_through_the_command(capsys):
+    folder = shared_data("eval_faster_coco")
+    expected = json.loads((folder / "expected.json").read_text())["cocoapi_100"]
+
+    code, out, _ = _evaluate(
+        capsys, [str(folder / expected["gt"]), str(folder / expected["dt"])], "--mode", "coco", "-o", "json"
+    )
+
+    found = json.loads(out)
+    assert code == 0
+    assert found["AP"] == pytest.approx(expected["metrics"]["AP"], abs=1e-9)
+    assert found["ARl"] == pytest.approx(expected["metrics"]["AR_large"], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (("--format", "nonsense"), 2, "No format is called 'nonsense'"),
+        (("--iou", "many"), 2, "thresholds are numbers"),
+        (("--iou", "1.5"), 2, "over 0 and up to 1"),
+        (("--slices", "colour"), 2, "'colour' is no dimension"),
+        (("--slices", "width >"), 2, "Condition, character 7"),
+        (("--mode", "lax"), 2, "lax"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_was_asked_wrongly_is_exit_code_two(files, capsys, words, code, told):
+    left, _, said = _evaluate(capsys, files, *words)
+
+    assert left == code
+    assert told in said
+
+
+def test_files_that_no_evaluator_may_count_are_exit_code_one_and_those_that_are_not_there_three(
+    files, capsys, tmp_path
+):
+    write(tmp_path, document([annotation(1, 1, (60, 10, -50, 50))]), [result(1, BOX)])
+
+    assert _evaluate(capsys, files)[0] == 1
+    assert _evaluate(capsys, [files[0], str(tmp_path / "nothing.json")])[0] == 3
+    assert _evaluate(capsys, ["no-such-tag", files[1]])[0] == 3

@@ -1,0 +1,83 @@
+"""An evaluation as JSON: what `driveflow evaluate -o json` prints."""
+
+import resource
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+
+from driveflow.canonical import Json
+from validation.model.evaluation import ClassResult, Evaluation
+from validation.model.scene import Mode
+from validation.model.twelve import METRICS, Numbers
+
+_NOTHING_IN_COCO = -1.0
+_BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
+
+
+def evaluation_json(evaluation: Evaluation, seconds: float) -> dict[str, Json]:
+    """Return the evaluation, which took `seconds` with the reading of its files.
+
+    What has no object to find is null; in mode coco it is -1, as COCO's evaluators have it.
+    """
+    return {
+        "mode": evaluation.mode,
+        **numbers_json(evaluation.numbers, evaluation.mode),
+        "ap_by_iou": dict(evaluation.by_threshold),
+        "per_class": {part.class_name: _class_json(part, evaluation.mode) for part in evaluation.per_class},
+        "per_slice": {
+            part.name: {
+                **numbers_json(part.numbers, evaluation.mode),
+                "n_frames": part.frames,
+                "n_drives": part.drive_groups,
+                "n_objects": part.objects,
+            }
+            for part in evaluation.per_slice
+        },
+        "corrections": [_plain(asdict(item)) for item in evaluation.corrections],
+        "checks": [_plain(asdict(item)) for item in evaluation.checks],
+        "n_frames": evaluation.frames,
+        "n_drives": evaluation.drive_groups,
+        "n_objects": evaluation.objects,
+        "n_detections": evaluation.detections,
+        "detection_limit": evaluation.scene.limit,
+        "under_min_score": evaluation.scene.under_min_score,
+        "holdout_id": evaluation.holdout_id,
+        "seconds": seconds,
+        "peak_memory_bytes": peak_memory_bytes(),
+    }
+
+
+def numbers_json(numbers: Numbers, mode: Mode) -> dict[str, Json]:
+    """Return the twelve numbers under their names."""
+    nothing = _NOTHING_IN_COCO if mode == "coco" else None
+    return {name: nothing if numbers[name] is None else numbers[name] for name in METRICS}
+
+
+def peak_memory_bytes() -> int:
+    """Return the most memory that this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_PER_UNIT
+
+
+def _class_json(part: ClassResult, mode: Mode) -> dict[str, Json]:
+    point = part.point
+    return {
+        **numbers_json(part.numbers, mode),
+        "n_frames": part.frames,
+        "n_objects": part.objects,
+        "n_ignored": part.ignored,
+        "n_detections": part.detections,
+        "false_per_frame": part.false_per_frame,
+        "operating_point": {
+            "score": point.score,
+            "precision": point.precision,
+            "recall": point.recall,
+            "f1": point.f1,
+            "right": point.right,
+            "false": point.false,
+            "missed": point.missed,
+        },
+    }
+
+
+def _plain(record: Mapping[str, object]) -> Json:
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in record.items()}  # type: ignore[misc]

@@ -1,0 +1,118 @@
+"""Read the records of a JSON list piece by piece, typed, so that a file of any size needs little memory."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, Generic, TypeVar
+
+import msgspec
+
+from driveflow.errors import InvalidInputError
+from driveflow.progress import Progress
+
+_PIECE_BYTES: Final = 4 << 20
+_TRIES: Final = 50
+_NOT_FINITE: Final = (b"NaN", b"Infinity")
+Record = TypeVar("Record", bound=msgspec.Struct)
+
+
+class RecordReader(Generic[Record]):
+    """Reads one file that is a JSON list of records of one kind; owns how far it is."""
+
+    def __init__(self, path: Path, kind: type[Record], progress: Progress) -> None:
+        """Start before the beginning of `path`."""
+        self._path = path
+        self._kind = kind
+        self._progress = progress
+        self._decoder = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type]
+        self._line = 1
+        self._records = 0
+
+    def __iter__(self) -> Iterator[list[Record]]:
+        """Yield the records in pieces.
+
+        Raises:
+            InvalidInputError: the file is no list of such records; the message names file and line.
+        """
+        total, done = self._path.stat().st_size, 0
+        with self._path.open("rb") as stream:
+            rest = self._begin(stream.read(_PIECE_BYTES))
+            while True:
+                records, rest = self._take(rest)
+                if records:
+                    yield records
+                piece = stream.read(_PIECE_BYTES)
+                done += len(piece)
+                self._progress(done, total, self._path.name)
+                if not piece:
+                    break
+                rest += piece
+        self._end(self._skipped(rest))
+
+    def _begin(self, head: bytes) -> bytes:
+        """Return what comes after the bracket that opens the list."""
+        text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+        self._line += head[: len(head) - len(text)].count(b"\n")
+        if not text.startswith(b"["):
+            raise InvalidInputError(f"{self._path}: no JSON list; a list of results starts with '['.")
+        return text[1:]
+
+    def _end(self, rest: bytes) -> None:
+        """Refuse what is left where that is more than the bracket that closes the list."""
+        if rest.strip() == b"]":
+            return
+        if rest.strip().endswith(b"]"):
+            raise self._error(rest.strip().removeprefix(b",").removesuffix(b"]"))
+        raise InvalidInputError(f"{self._path}:{self._line}: the list is cut short: it does not end with ']'.")
+
+    def _take(self, data: bytes) -> tuple[list[Record], bytes]:
+        """Return the records that end in `data`, and the rest of it."""
+        if self._records:
+            data = self._skipped(data).removeprefix(b",")
+        cut = data.rfind(b"}")
+        for _ in range(_TRIES):
+            if cut < 0:
+                return [], data
+            try:
+                records = self._decoder.decode(b"[" + data[: cut + 1] + b"]")
+            except msgspec.ValidationError:
+                raise self._error(data[: cut + 1]) from None
+            except (msgspec.DecodeError, RecursionError):
+                cut = data.rfind(b"}", 0, cut)  # the brace was one inside a record, or inside a text
+                continue
+            self._line += data[: cut + 1].count(b"\n")
+            self._records += len(records)
+            return records, data[cut + 1 :]
+        raise self._error(data)
+
+    def _skipped(self, data: bytes) -> bytes:
+        text = data.lstrip()
+        self._line += data[: len(data) - len(text)].count(b"\n")
+        return text
+
+    def _error(self, data: bytes) -> InvalidInputError:
+        """Say which record of `data` is wrong, and in which line it is."""
+        at, number = 0, self._records
+        try:
+            for raw in msgspec.json.decode(b"[" + data + b"]", type=list[msgspec.Raw]):
+                text = bytes(raw)
+                at = data.find(text, at)
+                try:
+                    msgspec.json.decode(text, type=self._kind)
+                except msgspec.ValidationError as error:
+                    line = self._line + data[:at].count(b"\n")
+                    return InvalidInputError(f"{self._path}:{line}: entry {number} of the list: {error}.")
+                at, number = at + len(text), number + 1
+        except (msgspec.DecodeError, RecursionError) as error:
+            return syntax_error(self._path, data, self._line, error)
+        return InvalidInputError(f"{self._path}:{self._line}: no list of records.")
+
+
+def syntax_error(path: Path, data: bytes, line: int, error: Exception) -> InvalidInputError:
+    """Return the error of JSON in `data`, which begins in `line`."""
+    found = [data.index(word) for word in _NOT_FINITE if word in data]
+    if found:
+        at, what = min(found), "a number is NaN or infinite, which no evaluator may count"
+    else:
+        position = str(error).rpartition("(byte ")[2].rstrip(")")
+        at, what = int(position) if position.isdigit() else 0, str(error)
+    return InvalidInputError(f"{path}:{line + data[:at].count(bytes([10]))}: {what}.")

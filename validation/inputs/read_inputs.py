@@ -1,0 +1,170 @@
+"""Read truth and predictions of any format and make the request of an evaluation from them."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from driveflow import tables as columns
+from driveflow.errors import UsageError
+from driveflow.formats.coco_records import looks_like_coco
+from driveflow.formats.picture_finder import stem_of
+from driveflow.progress import Progress, silent
+from driveflow.snapshots import SnapshotTables
+from validation.inputs.coco_document import read_document
+from validation.inputs.coco_results import read_results
+from validation.inputs.given import Given
+from validation.inputs.join import Predicted, by_names, raw_scene_of, with_each_others_sizes
+from validation.inputs.label_files import LocalFiles, local_files
+from validation.inputs.label_sets import read_label_set
+from validation.inputs.slices import slices_of
+from validation.inputs.tables import frames_table, given_snapshot, read_table, sources_table
+from validation.inputs.text_rows import SHAPES, are_text_rows, read_text_rows
+from validation.model.scene import EvaluationRequest, Mode
+
+_SNIFFED: Final = 1 << 20
+TEXT: Final = "text"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EvaluationInputs:
+    """What is to be evaluated, and how; formats are "auto" or a name, `text_xywh`, `text_xyxy`, `text_xcycwh` of rows.
+
+    Truth is a file or folder, or the tables of a snapshot.
+    """
+
+    truth: Path | None
+    predictions: Path
+    snapshot: SnapshotTables | None = None
+    holdout_id: str = ""
+    truth_format: str = "auto"
+    predictions_format: str = "auto"
+    mode: Mode = "strict"
+    thresholds: tuple[float, ...] = ()
+    min_score: float = 0.0
+    slices: tuple[str, ...] = ()  # dimensions, attributes of frames, or conditions on frames
+
+
+def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> EvaluationRequest:
+    """Return the request that `inputs` mean.
+
+    Raises:
+        InvalidInputError: a file says something that no evaluator may count; it is named with its line.
+        UsageError: a format that cannot be told, or that there is not.
+        NotFoundError: a file or folder that is not there.
+    """
+    truth, said = _truth(inputs), _results_of(inputs)
+    if said is not None:
+        truth = truth.in_pixels(other_has_shares=False)
+        found = Predicted(*read_results(said, truth, progress))
+    else:
+        truth, predictions = with_each_others_sizes(truth, _predictions(inputs, truth))
+        found = by_names(truth, predictions)
+    names = _frame_names(truth)
+    raw = raw_scene_of(truth, found, names)
+    frames = frames_table(truth, names, raw)
+    sections, conditions = slices_of(inputs.slices, frames)
+    return EvaluationRequest(
+        frames=frames,
+        boxes=columns.BOXES.empty_table(),
+        predictions=columns.PREDICTIONS.empty_table(),
+        sources=truth.sources if truth.sources is not None else sources_table(truth, names),
+        classes=raw.classes,
+        slices=sections,
+        conditions=conditions,
+        min_score=inputs.min_score,
+        holdout_id=inputs.holdout_id or truth.source,
+        model_digest=str(inputs.predictions),
+        mode=inputs.mode,
+        thresholds=inputs.thresholds,
+        raw=raw,
+    )
+
+
+def _truth(inputs: EvaluationInputs) -> Given:
+    if inputs.snapshot is not None:
+        return given_snapshot(inputs.holdout_id, inputs.snapshot)
+    if inputs.truth is None:
+        raise UsageError("There is no truth to evaluate against.")
+    path, wanted = inputs.truth, inputs.truth_format
+    files = local_files(path)
+    document = _document(files) if wanted in {"auto", "coco"} else None
+    if document is not None:
+        return read_document(document, scored=False)
+    if wanted.startswith(TEXT) or (wanted == "auto" and are_text_rows(files)):
+        return read_text_rows(path, files, {}, _shape(wanted))
+    return read_label_set(path, files, wanted, scored=False)
+
+
+def _results_of(inputs: EvaluationInputs) -> Path | None:
+    """Return the COCO result list that the predictions are, or None where they are something else."""
+    return _results(local_files(inputs.predictions)) if inputs.predictions_format in {"auto", "coco"} else None
+
+
+def _predictions(inputs: EvaluationInputs, truth: Given) -> Given:
+    path, wanted = inputs.predictions, inputs.predictions_format
+    files = local_files(path)
+    if path.suffix == ".parquet":
+        return read_table(path)
+    document = _document(files) if wanted in {"auto", "coco"} else None
+    if document is not None:
+        return read_document(document, scored=True)
+    if wanted.startswith(TEXT) or (wanted == "auto" and are_text_rows(files)):
+        return read_text_rows(path, files, _sizes(truth), _shape(wanted))
+    return read_label_set(path, files, wanted, scored=True)
+
+
+def _shape(wanted: str) -> str:
+    shape = wanted.removeprefix(TEXT).removeprefix("_") if wanted.startswith(TEXT) else ""
+    if shape and shape not in SHAPES:
+        raise UsageError(
+            f"No rows of text are called {wanted!r}. Known: {', '.join(f'text_{name}' for name in SHAPES)}."
+        )
+    return shape
+
+
+def _sizes(truth: Given) -> dict[str, tuple[float, float]]:
+    listed = truth.frames[: truth.known_frames].drop_nulls(["width", "height"])
+    rows = listed.select("name", "width", "height").iter_rows()
+    return {
+        stem_of(name).rpartition("/")[2]: (width, height) for names, width, height in rows for name in names.split("\n")
+    }
+
+
+def _json(files: LocalFiles) -> list[Path]:
+    return [files.folder / path for path in files.paths if path.lower().endswith(".json")]
+
+
+def _document(files: LocalFiles) -> Path | None:
+    """Return the one COCO document of `files`."""
+    found = [path for path in _json(files) if _begins(path) == "{" and looks_like_coco(path.read_bytes())]
+    return found[0] if len(found) == 1 else None
+
+
+def _results(files: LocalFiles) -> Path | None:
+    """Return the one file that is a list of COCO results, or an empty list."""
+    found = [path for path in _json(files) if _begins(path) == "[" and _looks_like_results(path)]
+    return found[0] if len(found) == 1 else None
+
+
+def _begins(path: Path) -> str:
+    with path.open("rb") as stream:
+        head = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()
+    return head[:1].decode("latin-1")
+
+
+def _looks_like_results(path: Path) -> bool:
+    with path.open("rb") as stream:
+        head = stream.read(_SNIFFED)
+    inside = head.removeprefix(b"\xef\xbb\xbf").strip()
+    return bool(re.match(rb"\[\s*\]$", inside)) or (b'"image_id"' in head and b'"bbox"' in head)
+
+
+def _frame_names(truth: Given) -> list[str]:
+    """Return what the listed frames are called: the picture's file where that is one frame's, else the id."""
+    listed = truth.frames[: truth.known_frames]
+    if truth.source and (listed["key"].str.len_chars() == 64).all() and len(listed):
+        return listed["key"].to_list()
+    names = listed["name"].to_list()
+    unique = len(set(names)) == len(names) and all(names)
+    return names if unique else [key or name for key, name in zip(listed["key"], names, strict=True)]
