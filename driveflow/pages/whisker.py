@@ -9,7 +9,7 @@ from driveflow.pages.html import Html, Tone
 from driveflow.pages.svg import drawing
 
 _WIDTH, _HEIGHT, _EDGE, _MIDDLE = 190, 26, 9.0, 13.0
-_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
+_STEPS: Final = (1.0, 2.0, 3.0, 5.0, 10.0)
 
 
 @dataclass(frozen=True, slots=True)

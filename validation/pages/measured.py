@@ -9,8 +9,10 @@ from validation.model.compare import Comparison
 from validation.model.evaluation import Evaluation
 from validation.pages.confusion import confusion_table
 from validation.pages.curves import curves
+from validation.pages.errors import error_section
 from validation.pages.numbers import class_table
 from validation.pages.origin import corrections_list
+from validation.pages.other_metrics import dimension_section, other_metrics_section
 from validation.pages.scores import calibration
 from validation.pages.slices import slice_table
 
@@ -43,6 +45,9 @@ def measured_sections(found: Measured) -> list[Section]:
         Section("classes", "Classes", "Classes", class_table(model, found.comparison)),
         Section("curves", "Curves", "Precision and recall", curves(model, champion)),
         Section("confusion", "Confusion", "What was taken for what", confusion_table(model)),
+        Section("errors", "Mistakes", "Kinds of mistakes", error_section(model, champion)),
         Section("calibration", "Scores", "Can the scores be believed", calibration(model, champion)),
+        Section("dimensions", "Dimensions", "Along every dimension", dimension_section(model, champion)),
+        Section("others", "Other metrics", "VOC, KITTI, false alarms", other_metrics_section(model)),
         Section("input", "Input", "What was not counted as given", corrections_list(model, champion)),
     ]
