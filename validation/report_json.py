@@ -13,6 +13,7 @@ from validation.model.curves import OperatingPoint
 from validation.model.evaluation import ClassResult, Evaluation, SliceResult
 from validation.model.resample import Interval
 from validation.pages.findings import Findings
+from validation.parts_json import parts_json, slice_json
 from validation.report import ReportRequest, find_for
 
 FORM_VERSION = 2
@@ -74,7 +75,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
             "classes": list(evaluation.confusion.classes),
             "counts": evaluation.confusion.counts.tolist(),
         },
-        "calibration": [asdict(part) for part in evaluation.bins],
+        **parts_json(evaluation),
         "corrections": [{**asdict(item), "examples": list(item.examples)} for item in evaluation.corrections],
     }
 
@@ -112,7 +113,8 @@ def _point(point: OperatingPoint) -> dict[str, Json]:
 
 def _slice(part: SliceResult) -> dict[str, Json]:
     counts = {"n_frames": part.frames, "n_drives": part.drive_groups, "n_objects": part.objects}
-    return {"name": part.name, **{name: _finite(value) for name, value in part.numbers.items()}, **counts}
+    numbers = {name: _finite(value) for name, value in part.numbers.items()}
+    return {"name": part.name, **numbers, **counts, **slice_json(part)}
 
 
 def _comparison(comparison: Comparison) -> dict[str, Json]:

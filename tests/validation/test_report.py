@@ -64,6 +64,24 @@ def test_every_section_is_there_and_linked(page):
     assert targets == set(re.findall(r'href="#([a-z-]+)"', page))
     assert {"rules", "slices", "unjudged", "classes", "curves", "confusion", "calibration"} <= targets
     assert {"changes", "frames", "labels", "leak", "input", "provenance"} <= targets
+    assert {"errors", "dimensions", "others"} <= targets
+
+
+def test_kinds_of_mistakes_are_drawn_for_both_models_with_what_each_costs(request_, page):
+    part = page.split('<section id="errors"')[1].split("</section>")[0]
+
+    for kind in ("Cls", "Loc", "Both", "Dupe", "Bkg", "Miss"):
+        assert f"<b>{kind}</b>" in part
+    assert f"Miss: missed {request_.challenger.errors.shown.of('Miss')}" in part.split("<desc>")[1]
+    assert "costs the champion" in part
+
+
+def test_dimensions_and_other_metrics_are_on_the_page(request_, page):
+    part = page.split('<section id="dimensions"')[1].split("</section>")[0]
+    others = page.split('<section id="others"')[1].split("</section>")[0]
+
+    assert "By time of day" in part
+    assert all(title in others for title in ("Pascal VOC", "False alarms"))
 
 
 def test_pictures_show_the_worst_frames_with_a_sentence_each(page):

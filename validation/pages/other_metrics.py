@@ -9,6 +9,7 @@ from driveflow.pages.whisker import Whisker, WhiskerScale, axis, whisker
 from validation.model.evaluation import Evaluation, SliceResult
 from validation.pages.words import MOST_ROWS, left_out
 
+_TITLES = {"size": "size, px high", "distance": "distance, m"}
 _SHARES = WhiskerScale(0.0, 1.0)
 
 
@@ -33,7 +34,7 @@ def other_metrics_section(challenger: Evaluation) -> Html:
 
 def _dimension(name: str, parts: Sequence[SliceResult], old: dict[str, SliceResult]) -> Html:
     columns = [
-        Column(name.replace("_", " ")),
+        Column(_TITLES.get(name, name.replace("_", " "))),
         Column("AP50 drawn", axis=axis(_SHARES)),
         Column("AP50", numeric=True),
         *([Column("champion", numeric=True), Column("change", numeric=True)] if old else []),
