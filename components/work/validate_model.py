@@ -8,6 +8,8 @@ from driveflow.canonical import Json, canonical_json
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from driveflow.images.pixels import PixelReader
     from driveflow.snapshots import Snapshot, SnapshotTables
     from validation.leak import LeakReport
@@ -73,6 +75,7 @@ def _pages(request: "ReportRequest") -> dict[str, str]:
 
 def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest":
     from components.work.settings import read_section
+    from components.work.table_objects import read_table
     from driveflow.flow.sections import GateSection
     from driveflow.images.decode import decode_rgb
     from driveflow.images.pixels import open_pixels
@@ -84,8 +87,9 @@ def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest
     training, holdout = (open_snapshot(str(inputs[name])) for name in ("training", "holdout"))
     pixels = open_pixels(holdout, context.place)
     tables = holdout.tables()
-    leak = _leak(context, inputs, training, tables)
-    measured = _Measuring(context, holdout, tables, pixels)
+    signals = read_table(str(inputs["signals"]))
+    leak = _leak(context, signals, training, tables)
+    measured = _Measuring(context, holdout, tables, pixels, signals)
     challenger = measured.of(str(inputs["model"]))
     champion = measured.of(settings["champion"]) if settings["champion"] else None
     verdict = judge(JudgeRequest(challenger, champion, read_section(GateSection, settings["gate"]), leak))
@@ -105,14 +109,10 @@ def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest
     )
 
 
-def _leak(
-    context: StepContext, inputs: Mapping[str, Value], training: "Snapshot", holdout: "SnapshotTables"
-) -> "LeakReport":
-    from components.work.table_objects import read_table
+def _leak(context: StepContext, signals: "pa.Table", training: "Snapshot", holdout: "SnapshotTables") -> "LeakReport":
     from validation.leak import LeakRequest, check_leak
 
     settings: Any = context.settings
-    signals = read_table(str(inputs["signals"]))
     limit = settings["validation"]["leak_max_bits"]
     return check_leak(LeakRequest(training.tables(), holdout, signals, signals, limit))
 
@@ -121,9 +121,15 @@ class _Measuring:
     """Measures models on one hold-out; predictions come from the store where they are known."""
 
     def __init__(
-        self, context: StepContext, holdout: "Snapshot", tables: "SnapshotTables", pixels: "PixelReader"
+        self,
+        context: StepContext,
+        holdout: "Snapshot",
+        tables: "SnapshotTables",
+        pixels: "PixelReader",
+        signals: "pa.Table",
     ) -> None:
         self._context = context
+        self._signals = signals
         self._holdout = holdout
         self._tables = tables
         self._pixels = pixels
@@ -146,6 +152,7 @@ class _Measuring:
                 frames=self._tables.frames,
                 boxes=self._tables.boxes,
                 sources=self._tables.sources,
+                signals=self._signals,
                 predictions=predict_frames(detector, self._pixels, ids, store, self._context.progress),
                 classes=self._tables.classes,
                 slices=settings.slices,

@@ -14,6 +14,7 @@ from validation.model.nearest import at_threshold, find_nearest
 from validation.model.precision import by_falling_score
 from validation.model.scene import EvaluationRequest, Ints
 from validation.model.slices import SliceMaterial, find_dimensions, find_slices
+from validation.model.sound_tags import with_sound_tags
 from validation.model.twelve import CocoNumbers
 from validation.model.voc import voc
 
@@ -27,6 +28,7 @@ def with_parts(
         IntegrityError: counts that must add up do not.
     """
     scene, matches, mistakes = evaluation.scene, evaluation.matches, evaluation.mistakes
+    request, doubted = with_sound_tags(request)
     order = by_falling_score(scene)
     row = at_threshold(matches, 0.5)
     missed = ~scene.truth.ignore
@@ -37,6 +39,7 @@ def with_parts(
     columns = scene.detected.score, matches.right()[row], matches.wrong()[row], int((~scene.truth.ignore).sum())
     return replace(
         evaluation,
+        corrections=(*evaluation.corrections, *doubted),
         per_slice=find_slices(material),
         point=operating_point(*columns),
         errors=errors,

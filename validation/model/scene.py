@@ -44,6 +44,7 @@ class EvaluationRequest:
     slices: tuple[SliceSection, ...] = ()
     conditions: tuple[tuple[str, str], ...] = ()
     sources: pa.Table | None = None  # where the frames were found; None: no slice can tell cameras and places
+    signals: pa.Table | None = None  # what their pixels measured; None: no tag is held against its picture
     min_score: float = 0.0
     max_detections: int = 0
     holdout_id: str = ""

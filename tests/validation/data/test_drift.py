@@ -34,20 +34,20 @@ def judge(kind, before, now):
     return drift_of(Column("x", kind, before, now), SETTINGS)
 
 
-def test_eight_samples_never_give_drift_however_different_they_are():
+def test_ac_d19_eight_samples_never_give_drift_however_different_they_are():
     found = judge("number", numbers(8, groups=8), numbers(8, mean=100.0, groups=8))
 
     assert (found.outcome, found.effect) == ("NOT JUDGED", None)
     assert "too few to tell, 100 of 8 are needed" in found.reason
 
 
-def test_many_frames_of_a_few_drives_never_give_drift_either():
+def test_ac_d19_many_frames_of_a_few_drives_never_give_drift_either():
     found = judge("number", numbers(5_000, groups=3), numbers(5_000, mean=5.0, groups=3))
 
     assert found.outcome == "NOT JUDGED"
 
 
-def test_a_difference_that_is_significant_and_small_is_no_drift():
+def test_ac_d19_a_difference_that_is_significant_and_small_is_no_drift():
     """With 200,000 frames a twentieth of a deviation has a p-value near 0; its size says that it is nothing."""
     before, now = numbers(200_000, seed=1), numbers(200_000, mean=0.05, seed=2, prefix="e")
 
@@ -59,7 +59,7 @@ def test_a_difference_that_is_significant_and_small_is_no_drift():
 
 
 @pytest.mark.parametrize("count", [400, 40_000])
-def test_the_size_of_an_effect_does_not_grow_with_the_number_of_frames(count):
+def test_ac_d19_the_size_of_an_effect_does_not_grow_with_the_number_of_frames(count):
     found = judge("number", numbers(count, seed=1), numbers(count, mean=1.0, seed=2, prefix="e"))
 
     assert found.effect == pytest.approx(0.383, abs=0.06)  # D of two normals a deviation apart
@@ -67,7 +67,7 @@ def test_the_size_of_an_effect_does_not_grow_with_the_number_of_frames(count):
     assert found.outcome == "NEEDS REVIEW"
 
 
-def test_drives_that_differ_among_themselves_are_no_drift():
+def test_ac_d19_drives_that_differ_among_themselves_are_no_drift():
     """Brightness is nearly the same all along a drive: which drives came last explains a large difference."""
     rng = np.random.default_rng(11)
     alarms = 0
