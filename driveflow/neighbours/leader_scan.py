@@ -22,7 +22,17 @@ from driveflow.neighbours.leader_rows import (
     Timeline,
 )
 
-__all__ = ["NO_TIME", "Followers", "GroupRules", "LeaderScan", "Memberships", "NamedPairs", "follow", "no_pairs"]
+__all__ = [
+    "NO_TIME",
+    "Followers",
+    "GroupRules",
+    "LeaderScan",
+    "Memberships",
+    "NamedPairs",
+    "follow",
+    "no_pairs",
+    "spread_out",
+]
 
 _MOST_BUCKETS: Final = 1 << 22
 
@@ -92,8 +102,7 @@ class LeaderScan:
         count, groups = len(codes), len(rules.limit_bits)
         limits = (rules.window_ns, rules.floor_ns, rules.standstill_ns, float(rules.floor_m))
         forbidden = no_pairs(count) if barred is None else barred
-        spreaded = spread(np.ascontiguousarray(codes), _spread_table())
-        self._items = Items(spreaded, always_lead, members, _timeline(members), forbidden)
+        self._items = Items(spread_out(codes), always_lead, members, _timeline(members), forbidden)
         self._rules = Rules(rules.limit_bits, rules.windowed, rules.floored, *limits)
         self._leaders = nobody(count, len(members.group), groups, _bucket_mask(len(members.group), groups))
         self._result = Result(
@@ -114,6 +123,11 @@ class LeaderScan:
     def followers(self) -> Followers:
         """What is found of every item asked."""
         return Followers(*self._result)
+
+
+def spread_out(codes: Codes) -> Codes:
+    """Return `codes` with their bits moved, which changes no distance; see `_spread_table`."""
+    return np.asarray(spread(np.ascontiguousarray(codes), _spread_table()))
 
 
 def _timeline(members: Memberships) -> Timeline:
