@@ -33,8 +33,8 @@ def test_json_has_the_twelve_numbers_classes_slices_and_what_it_took(files, caps
     assert set(found) >= KEYS
     assert (found["mode"], found["n_frames"], found["n_drives"]) == ("strict", 2, 2)
     assert found["per_class"]["car"]["n_objects"] == 2
-    assert found["per_slice"]["time_of_day/day"]["AP"] == pytest.approx(1.0)
-    assert found["per_slice"]["time_of_day/night"]["AP"] == 0.0
+    assert found["per_slice"]["time_of_day=day"]["AP"] == pytest.approx(1.0)
+    assert found["per_slice"]["time_of_day=night"]["AP"] == 0.0
     assert found["per_slice"]["width > 100 AND drive = 'd1'"]["n_frames"] == 1
     assert found["peak_memory_bytes"] > 1_000_000
 
@@ -76,7 +76,8 @@ def test_published_files_are_measured_through_the_command(capsys):
         (("--format", "nonsense"), 2, "No format is called 'nonsense'"),
         (("--iou", "many"), 2, "thresholds are numbers"),
         (("--iou", "1.5"), 2, "over 0 and up to 1"),
-        (("--slices", "colour"), 2, "'colour' is no dimension"),
+        (("--slices", "colour"), 2, "'colour': no frame has such an attribute"),
+        (("--slices", "class*colour"), 2, "'colour' is no dimension"),
         (("--slices", "width >"), 2, "Condition, character 7"),
         (("--mode", "lax"), 2, "lax"),
     ],

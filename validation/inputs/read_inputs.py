@@ -63,12 +63,13 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
     names = _frame_names(truth)
     raw = raw_scene_of(truth, found, names)
     frames = frames_table(truth, names, raw)
-    sections, conditions = slices_of(inputs.slices, frames)
+    sources = truth.sources if truth.sources is not None else sources_table(truth, names)
+    sections, conditions = slices_of(inputs.slices, frames, sources)
     return EvaluationRequest(
         frames=frames,
         boxes=columns.BOXES.empty_table(),
         predictions=columns.PREDICTIONS.empty_table(),
-        sources=truth.sources if truth.sources is not None else sources_table(truth, names),
+        sources=sources,
         classes=raw.classes,
         slices=sections,
         conditions=conditions,

@@ -1,40 +1,49 @@
-"""What a person may write for slices: what the flow's slices are made of, or any other attribute that frames have."""
+"""What a person may write for slices: dimensions, any attribute that frames have, or a condition on frames."""
 
 import re
 from collections.abc import Sequence
 from typing import Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from driveflow.errors import UsageError
 from driveflow.flow.sections import SliceSection
 from driveflow.predicates import attribute
-from validation.model.slice_words import DIMENSIONS, slice_sections
+from validation.model.slice_words import DIMENSIONS, sections_of
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
+_COLUMNS: Final = ("camera", "drive", "drive_group", "split")
 _MOST_VALUES: Final = 100
 
+Conditions = tuple[tuple[str, str], ...]
 
-def slices_of(words: Sequence[str], frames: pa.Table) -> tuple[tuple[SliceSection, ...], tuple[tuple[str, str], ...]]:
-    """Return the slices that `words` mean: sections as in a flow, and a name and a condition for each other attribute.
+
+def slices_of(words: Sequence[str], frames: pa.Table, sources: pa.Table) -> tuple[tuple[SliceSection, ...], Conditions]:
+    """Return the slices that `words` mean: sections along dimensions, and names with conditions on frames.
 
     Raises:
         UsageError: a word is no dimension, no condition and no attribute, or an attribute has too many values.
     """
-    plain = [name.strip() for word in words for name in word.split(",") if _NAME.fullmatch(name.strip())]
-    own = [name for name in dict.fromkeys(plain) if name not in DIMENSIONS]
-    found = {name: _values(name, frames) for name in own}
-    known = {name for name, values in found.items() if values}
-    sections = slice_sections(word for word in words if word.strip() not in known)
-    return sections, tuple(pair for name in own if name in known for pair in found[name].items())
+    sections, others = sections_of(words)
+    found: dict[str, str] = {}
+    for word in others:
+        found |= _values(word, frames, sources) if _NAME.fullmatch(word) else {word: word}
+    return sections, tuple(found.items())
 
 
-def _values(name: str, frames: pa.Table) -> dict[str, str]:
-    values = sorted({str(value) for value in attribute(frames, name).tolist() if value})
+def _values(name: str, frames: pa.Table, sources: pa.Table) -> dict[str, str]:
+    column = name if name in _COLUMNS else f"attributes.{name}"
+    table = sources if name in sources.column_names else frames
+    given = pc.unique(table[name]).to_pylist() if name in _COLUMNS else attribute(frames, name).tolist()
+    values = sorted({str(value) for value in given if value})
+    if not values:
+        known = ", ".join([*DIMENSIONS, *_COLUMNS])
+        raise UsageError(f"{name!r}: no frame has such an attribute. Also known: {known}, and conditions on frames.")
     if len(values) > _MOST_VALUES:
-        example = f"attributes.{name} = {_quoted(values[0])}"
+        example = f"{column} = {_quoted(values[0])}"
         raise UsageError(f"{name!r} has {len(values):,} values; say a condition, such as {example}.")
-    return {f"{name}/{value}": f"attributes.{name} = {_quoted(value)}" for value in values}
+    return {f"{name}={value}": f"{column} = {_quoted(value)}" for value in values}
 
 
 def _quoted(value: str) -> str:
