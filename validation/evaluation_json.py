@@ -9,6 +9,7 @@ from driveflow.canonical import Json
 from validation.model.evaluation import ClassResult, Evaluation
 from validation.model.scene import Mode
 from validation.model.twelve import METRICS, Numbers
+from validation.scored_file import KEY, scored_text
 
 _NOTHING_IN_COCO = -1.0
 _BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
@@ -42,6 +43,7 @@ def evaluation_json(evaluation: Evaluation, seconds: float) -> dict[str, Json]:
         "detection_limit": evaluation.scene.limit,
         "under_min_score": evaluation.scene.under_min_score,
         "holdout_id": evaluation.holdout_id,
+        KEY: scored_text(evaluation),
         "seconds": seconds,
         "peak_memory_bytes": peak_memory_bytes(),
     }

@@ -1,6 +1,7 @@
 """Regression sets: objects that a model once missed and every later model must find, frozen under their digest."""
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,7 @@ from validation.verdict import RuleResult
 
 KIND = "driveflow-regressions"
 _SHOWN = 5
+_DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -61,6 +63,23 @@ def read_regressions(data: bytes, where: str) -> RegressionSet:
     if kind != KIND or not objects:
         raise InvalidInputError(f"{where} is no regression set: kind {kind!r} with {len(objects)} objects.")
     return RegressionSet(name, note, objects, digest_bytes(data))
+
+
+def load_regressions(name: str, store: str) -> RegressionSet:
+    """Return the set that `name` says: a digest in the store, an address, or a path.
+
+    Raises:
+        NotFoundError: there is none.
+        InvalidInputError: it is no regression set, or not the one of its digest.
+    """
+    from driveflow.reuse import read_object
+    from driveflow.storage.objects import join, read_bytes, to_uri
+
+    if _DIGEST.fullmatch(name):
+        uri = join(store, "objects", f"{name}.json")
+        return read_regressions(read_object(uri), uri)
+    uri = name if "://" in name else to_uri(name)
+    return read_regressions(read_bytes(uri), name)
 
 
 def regression_rule(challenger: Scored, champion: Scored | None, wanted: RegressionSet) -> RuleResult:

@@ -15,6 +15,7 @@ from validation.model.resample import Interval
 from validation.pages.findings import Findings
 from validation.parts_json import parts_json, slice_json
 from validation.report import ReportRequest, find_for
+from validation.scored_file import scored_text
 
 FORM_VERSION = 2
 
@@ -52,6 +53,7 @@ def verdict_json(verdict: Verdict) -> dict[str, Json]:
         "holdout_id": verdict.holdout_id,
         "challenger": verdict.challenger,
         "champion": verdict.champion,
+        "measure": asdict(verdict.measure),
         "rules": [_rule(rule) for rule in verdict.rules],
     }
 
@@ -65,6 +67,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
         "checks": [asdict(check) for check in evaluation.checks],
         "holdout_id": evaluation.holdout_id,
         "model_digest": evaluation.model_digest,
+        "scored": scored_text(evaluation),
         "n_frames": evaluation.frames,
         "n_drives": evaluation.drive_groups,
         "n_objects": evaluation.objects,

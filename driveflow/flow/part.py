@@ -16,7 +16,7 @@ from driveflow.flow.load import read_settings
 from driveflow.flow.merge_section import MergeSection
 from driveflow.flow.problems import at, refusal
 from driveflow.flow.rules import contradictions
-from driveflow.flow.sections import BatchSection, Flow, HoldoutSection, SplitSection, TaxonomySection
+from driveflow.flow.sections import BatchSection, Flow, GateSection, HoldoutSection, SplitSection, TaxonomySection
 
 _ANY_BATCH = BatchSection(name="any", path=".")
 
@@ -76,6 +76,18 @@ def load_data_validation(path: Path) -> DataValidationSection:
     root = parse_document(read_settings(path), str(path))
     inner = find(root, ("data_validation",))
     return build(DataValidationSection, root if inner is None else inner, str(path))
+
+
+def load_gate(path: Path) -> GateSection:
+    """Return what the file at `path` asks of a model: the section `gate` of a flow file, or that section alone.
+
+    Raises:
+        NotFoundError: there is no such file.
+        UsageError: with file, line, key path, what was got and what would do.
+    """
+    root = parse_document(read_settings(path), str(path))
+    inner = find(root, ("gate",))
+    return build(GateSection, root if inner is None else inner, str(path))
 
 
 def batch_section(values: Mapping[str, str], more: Sequence[str] = ()) -> BatchSection:

@@ -1,0 +1,196 @@
+"""The matches of an evaluation as text within its JSON: what the gate needs to compare two models later.
+
+A header of JSON (names, digests, the kind and shape of each array) and the arrays one after the other, little-endian,
+compressed with Zstandard and spelled in base64. A detection that comes after the last hit of its class is left out: no
+number depends on it. About four bytes a detection and object.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import zstandard
+
+from driveflow.errors import InvalidInputError
+from validation.model.evaluation import Evaluation
+from validation.model.scored import Measure, Scored, ScoredSlice, scored_of
+from validation.model.sweep import Sweep
+
+KEY = "scored"  # of an evaluation's JSON
+_FORM = 1
+_MOST_BYTES = 1 << 31
+_LEVEL = 9
+_SWEEP = {
+    "start": "<i8", "frame": "<i4", "tied": "|u1", "late": "|u1", "right": "<u2", "counted": "<u2",
+    "object_frame": "<i4", "object_label": "<i4",
+}  # fmt: skip
+_OTHERS = {
+    "frame_group": "<i4", "annotated": "|u1", "object_key": "<u8", "object_found": "|u1", "slice_rows": "<i4",
+    "slice_starts": "<i8",
+}  # fmt: skip
+
+
+def scored_text(evaluation: Evaluation) -> str:
+    """Return what the gate needs of an evaluation, as text for its JSON."""
+    return write_scored(scored_of(evaluation))
+
+
+def write_scored(scored: Scored) -> str:
+    """Return `scored` as text; the same evaluation gives the same text."""
+    arrays = _arrays(_without_tails(scored))
+    header = {
+        "form": _FORM,
+        "measure": asdict(scored.measure),
+        "holdout_id": scored.holdout_id,
+        "model_digest": scored.model_digest,
+        "classes": list(scored.classes),
+        "slices": [part.name for part in scored.slices],
+        "arrays": [[name, list(values.shape)] for name, values in arrays.items()],
+    }
+    parts = [json.dumps(header, sort_keys=True).encode(), b"\n", *(values.tobytes() for values in arrays.values())]
+    return base64.b64encode(zstandard.ZstdCompressor(level=_LEVEL).compress(b"".join(parts))).decode()
+
+
+def read_scored(text: str, where: str) -> Scored:
+    """Return what `write_scored` wrote.
+
+    Raises:
+        InvalidInputError: it is damaged, or another program's.
+    """
+    try:
+        data = zstandard.ZstdDecompressor().decompress(_bounded(base64.b64decode(text, validate=True)))
+        line, _, rest = data.partition(b"\n")
+        header = json.loads(line)
+        found = _scored(header, _read_arrays(header["arrays"], rest))
+    except (binascii.Error, zstandard.ZstdError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+        raise InvalidInputError(f"{where}: its matches cannot be read ({error}); evaluate again.") from error
+    _check(found, where)
+    return found
+
+
+def find_scored(value: Any, where: str) -> Scored:  # noqa: ANN401 what a JSON file holds
+    """Return the matches in an evaluation's JSON, or of the challenger in a report's.
+
+    Raises:
+        InvalidInputError: there are none.
+    """
+    report = value.get("challenger") if isinstance(value, Mapping) else None
+    for place in (value, report):
+        if isinstance(place, Mapping) and isinstance(place.get(KEY), str):
+            return read_scored(place[KEY], where)
+    raise InvalidInputError(
+        f"{where} holds no matches, so nothing can be compared; `driveflow evaluate -o json` writes them, and so does "
+        "every run (report.json)."
+    )
+
+
+def _bounded(data: bytes) -> bytes:
+    size = zstandard.frame_content_size(data)
+    if not 0 <= size <= _MOST_BYTES:
+        raise ValueError(f"it would take {size} bytes")
+    return data
+
+
+def _arrays(scored: Scored) -> dict[str, "np.ndarray[Any, Any]"]:
+    rows = [part.rows for part in scored.slices]
+    others = {
+        "frame_group": scored.frame_group,
+        "annotated": np.packbits(scored.annotated, axis=1),
+        "object_key": scored.object_key,
+        "object_found": np.packbits(scored.object_found),
+        "slice_rows": np.concatenate([np.zeros(0, np.int64), *rows]),
+        "slice_starts": np.cumsum([0, *(len(part) for part in rows)]),
+    }
+    values = {name: getattr(scored.sweep, name) for name in _SWEEP} | others
+    return {name: np.ascontiguousarray(values[name].astype(kind)) for name, kind in (_SWEEP | _OTHERS).items()}
+
+
+def _read_arrays(shapes: list[tuple[str, list[int]]], data: bytes) -> dict[str, "np.ndarray[Any, Any]"]:
+    kinds, found, at = _SWEEP | _OTHERS, {}, 0
+    for name, shape in shapes:
+        kind = np.dtype(kinds[name])
+        count = int(np.prod(shape, dtype=np.int64))
+        found[name] = np.frombuffer(data, kind, count, at).reshape(shape)
+        at += count * kind.itemsize
+    if at != len(data):
+        raise ValueError(f"{len(data) - at} bytes are left over")
+    return found
+
+
+def _scored(header: Any, arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> Scored:  # noqa: ANN401 JSON
+    if header["form"] != _FORM:
+        raise ValueError(f"form {header['form']!r}, this driveflow reads {_FORM}")
+    classes, names = tuple(map(str, header["classes"])), list(map(str, header["slices"]))
+    starts, rows = arrays["slice_starts"], arrays["slice_rows"].astype(np.int64)
+    objects = len(arrays["object_frame"])
+    return Scored(
+        measure=Measure(**{name: str(header["measure"][name]) for name in ("holdout", "code", "mode")}),
+        holdout_id=str(header["holdout_id"]),
+        model_digest=str(header["model_digest"]),
+        classes=classes,
+        frame_group=arrays["frame_group"].astype(np.int64),
+        annotated=np.unpackbits(arrays["annotated"], axis=1, count=len(classes)).astype(bool),
+        sweep=Sweep(
+            start=arrays["start"].astype(np.int64),
+            frame=arrays["frame"].astype(np.int32),
+            tied=arrays["tied"].astype(bool),
+            late=arrays["late"].astype(bool),
+            right=arrays["right"].astype(np.uint16),
+            counted=arrays["counted"].astype(np.uint16),
+            object_frame=arrays["object_frame"].astype(np.int32),
+            object_label=arrays["object_label"].astype(np.int32),
+        ),
+        slices=tuple(
+            ScoredSlice(name, rows[first:last]) for name, (first, last) in zip(names, pairwise(starts), strict=True)
+        ),
+        object_key=arrays["object_key"].astype(np.uint64),
+        object_found=np.unpackbits(arrays["object_found"], count=objects).astype(bool),
+    )
+
+
+def _check(found: Scored, where: str) -> None:
+    """Refuse rows that point nowhere, so that compiled code need not look."""
+    sweep, frames, classes = found.sweep, len(found.frame_group), len(found.classes)
+    columns = (sweep.tied, sweep.late, sweep.right, sweep.counted)
+    indices: list[tuple[np.ndarray[Any, Any], int]] = [
+        (sweep.frame, frames),
+        (sweep.object_frame, frames),
+        (sweep.object_label, classes),
+        (found.frame_group, max(frames, 1)),
+        *((part.rows, frames) for part in found.slices),
+    ]
+    sound = (
+        len(sweep.start) == classes + 1
+        and int(sweep.start[0]) == 0
+        and int(sweep.start[-1]) == len(sweep.frame)
+        and bool((np.diff(sweep.start) >= 0).all())
+        and all(len(column) == len(sweep.frame) for column in columns)
+        and found.annotated.shape == (frames, classes)
+        and len(sweep.object_frame) == len(sweep.object_label) == len(found.object_key)
+        and all(_within(values, limit) for values, limit in indices)
+    )
+    if not sound:
+        raise InvalidInputError(f"{where}: its matches point nowhere; evaluate again.")
+
+
+def _within(values: "np.ndarray[Any, Any]", limit: int) -> bool:
+    return not len(values) or (int(values.min()) >= 0 and int(values.max()) < limit)
+
+
+def _without_tails(scored: Scored) -> Scored:
+    sweep = scored.sweep
+    kept = np.zeros(len(sweep.frame), bool)
+    for first, last in pairwise(sweep.start.tolist()):
+        hits = np.flatnonzero(sweep.right[first:last])
+        end = first + (int(hits[-1]) + 1 if len(hits) else 0)
+        while first < end < last and sweep.tied[end]:
+            end += 1
+        kept[first:end] = True
+    start = np.concatenate([[0], np.cumsum(kept)])[sweep.start]
+    columns = {name: getattr(sweep, name)[kept] for name in ("frame", "tied", "late", "right", "counted")}
+    return replace(scored, sweep=replace(sweep, start=start, **columns))
