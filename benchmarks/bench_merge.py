@@ -126,6 +126,7 @@ def imported(folder: Path, batch: int):  # noqa: ANN201 heavy imports stay insid
     import polars as pl
 
     from driveflow import tables as columns
+    from driveflow.aside import set_aside
     from driveflow.flow.sections import BatchSection, TaxonomySection
     from driveflow.formats.coco import read_coco
     from driveflow.snapshots import SnapshotTables
@@ -154,7 +155,7 @@ def imported(folder: Path, batch: int):  # noqa: ANN201 heavy imports stay insid
     tables = SnapshotTables(
         frames.select(columns.FRAMES.names).to_arrow(),
         sources.select(columns.SOURCES.names).to_arrow(),
-        taken.boxes.to_arrow(),
+        set_aside([taken.boxes.to_arrow().cast(columns.BOXES)], columns.BOXES),
         CLASSES,
     )
     return NamedSnapshot(name, tables)

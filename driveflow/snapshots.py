@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from driveflow import tables as columns
+from driveflow.aside import let_go, set_aside
 from driveflow.canonical import Json, canonical_json, digest, digest_bytes
 from driveflow.errors import IntegrityError, InvalidInputError, NotFoundError
 from driveflow.snapshot_files import Part, read_manifest, verify_snapshot
@@ -210,19 +211,21 @@ def _write_record(folder: str, beside: Beside, made_by: Mapping[str, Json]) -> s
 def _write_part(folder: str, name: str, table: pa.Table) -> Json:
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd", row_group_size=65_536)
+    let_go()
     data = sink.getvalue().to_pybytes()
     write_bytes(join(folder, *name.split("/")), data)
     return {"name": name, "sha256": digest_bytes(data), "bytes": len(data)}
 
 
 def _read_parts(folder: str, names: list[str], schema: pa.Schema) -> pa.Table:
-    parts = [pq.read_table(pa.BufferReader(read_bytes(join(folder, *name.split("/"))))) for name in names]
-    return pa.concat_tables([part.select(schema.names).cast(schema) for part in parts])
+    parts = (pq.read_table(pa.BufferReader(read_bytes(join(folder, *name.split("/"))))) for name in names)
+    return set_aside((part.select(schema.names).cast(schema) for part in parts), schema)
 
 
 def _refuse_others(values: pa.ChunkedArray, allowed: pa.ChunkedArray | tuple[str, ...], what: str) -> None:
     known = pa.array(allowed, pa.string()) if isinstance(allowed, tuple) else allowed.combine_chunks()
     odd = values.filter(pc.invert(pc.is_in(values, value_set=known)))
+    let_go()
     if len(odd):
         names = sorted(set(odd.to_pylist()), key=str)
         raise InvalidInputError(f"Unknown {what}: {names[:5]} ({len(names)} in all); known: {list(allowed)[:10]}.")

@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from driveflow.aside import let_go
 from driveflow.errors import InvalidInputError
 
 _BLOCK_ROWS = 65_536
@@ -15,9 +16,9 @@ _BLOCK_ROWS = 65_536
 
 def sort_by_key(table: pa.Table, keys: Sequence[str]) -> pa.Table:
     """Return `table` sorted by `keys` (bytewise), refusing two rows of one key."""
-    table = table.combine_chunks()
     if _is_sorted(table, keys):
         return table
+    table = table.combine_chunks()
     order = pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys])
     ordered = table.take(order).combine_chunks()
     equal = _beside(ordered, keys, pc.equal)
@@ -29,6 +30,14 @@ def sort_by_key(table: pa.Table, keys: Sequence[str]) -> pa.Table:
 
 def _is_sorted(table: pa.Table, keys: Sequence[str]) -> bool:
     """Tell whether each row comes after the one before by `keys`, so that no two have one key either."""
+    known = table.select(list(keys))
+    return all(
+        _is_block_sorted(known.slice(start, _BLOCK_ROWS + 1), keys) for start in range(0, table.num_rows, _BLOCK_ROWS)
+    )
+
+
+def _is_block_sorted(table: pa.Table, keys: Sequence[str]) -> bool:
+    let_go()
     after = None
     for key in reversed(keys):
         more, same = _beside(table, [key], pc.greater), _beside(table, [key], pc.equal)
@@ -61,8 +70,13 @@ def first_of_equal(table: pa.Table) -> npt.NDArray[np.int64]:
 
 def first_of_runs(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the values of a sorted column, each once."""
-    begins = pc.not_equal(column.slice(1), column.slice(0, max(len(column) - 1, 0)))
-    return pa.chunked_array([column.slice(0, 1).combine_chunks(), column.slice(1).filter(begins).combine_chunks()])
+    found = [column.slice(0, 1)]
+    for start in range(0, len(column), _BLOCK_ROWS):
+        some = column.slice(start, _BLOCK_ROWS + 1)
+        begins = pc.not_equal(some.slice(1), some.slice(0, max(len(some) - 1, 0)))
+        found.append(some.slice(1).filter(begins))
+        let_go()
+    return pa.chunked_array([chunk for part in found for chunk in part.chunks], column.type)
 
 
 def table_digest(table: pa.Table) -> str:
@@ -74,33 +88,47 @@ def table_digest(table: pa.Table) -> str:
         for start in range(0, len(column), _BLOCK_ROWS):
             block = column.slice(start, _BLOCK_ROWS).combine_chunks()
             _update(total, block if isinstance(block, pa.Array) else pa.concat_arrays(block.chunks))
+            let_go()
     return total.hexdigest()
 
 
 def _update(total: "hashlib._Hash", block: pa.Array) -> None:
-    total.update(np.packbits(block.is_valid().to_numpy(zero_copy_only=False)).tobytes())
+    total.update(_validity(block))
     if pa.types.is_list(block.type):
-        total.update(pc.list_value_length(block).fill_null(0).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
+        total.update(pc.list_value_length(block).fill_null(0).to_numpy(zero_copy_only=False).astype("<i8"))
         _update(total, block.flatten())
     elif pa.types.is_string(block.type):
-        filled = block.fill_null("")
-        total.update(pc.binary_length(filled).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
+        filled = block.fill_null("") if block.null_count else block
+        total.update(np.diff(_ends(filled)).astype("<i8").tobytes())
         total.update(_letters(filled))
     elif pa.types.is_boolean(block.type):
-        total.update(block.fill_null(False).to_numpy(zero_copy_only=False).astype("u1").tobytes())
+        total.update(block.fill_null(False).to_numpy(zero_copy_only=False).astype("u1"))
     elif pa.types.is_floating(block.type):
-        values = block.fill_null(0.0).to_numpy(zero_copy_only=False)
+        values = (block.fill_null(0.0) if block.null_count else block).to_numpy(zero_copy_only=False)
         if np.isnan(values).any():
             raise InvalidInputError("A column holds NaN; use null for what is not known.")
-        total.update((values + 0.0).astype("<f8").tobytes())  # -0.0 + 0.0 is 0.0
+        total.update((values + 0.0).astype("<f8", copy=False))  # -0.0 + 0.0 is 0.0
     else:
-        total.update(block.fill_null(0).to_numpy(zero_copy_only=False).astype("<i8").tobytes())
+        total.update(block.fill_null(0).to_numpy(zero_copy_only=False).astype("<i8"))
+
+
+def _validity(block: pa.Array) -> bytes:
+    """Return a bit a row, most significant first, that tells whether it has a value."""
+    if block.null_count in {0, len(block)}:
+        there = block.null_count == 0
+        whole = (b"\xff" if there else b"\x00") * (len(block) // 8)
+        return whole + np.packbits(np.full(len(block) % 8, there)).tobytes()
+    return np.packbits(block.is_valid().to_numpy(zero_copy_only=False)).tobytes()
+
+
+def _ends(texts: pa.Array) -> npt.NDArray[np.int32]:
+    """Return where each text begins, and where the last one ends."""
+    if not len(texts):
+        return np.zeros(1, np.int32)
+    return np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
 
 
 def _letters(texts: pa.Array) -> memoryview:
     """Return the bytes of all texts, one after the other."""
-    if not len(texts):
-        return memoryview(b"")
-    ends = np.frombuffer(texts.buffers()[1], np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    letters = texts.buffers()[2]
+    ends, letters = _ends(texts), texts.buffers()[2]
     return memoryview(letters)[int(ends[0]) : int(ends[-1])] if letters is not None else memoryview(b"")

@@ -6,7 +6,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import polars as pl
-import pyarrow as pa
 
 from driveflow import tables as columns
 from driveflow.canonical import canonical_json
@@ -17,19 +16,30 @@ _SAME_PX = 1e-3  # corners this close are one number, written by two tools
 _IN_REVIEW = FATES.index("in_review")
 _SPECIAL = r'["\\\x00-\x1f]|python3|\{\{\$'  # letters that canonical JSON spells in another way
 _NO_TWIN = -1
+ORDER = ("sort", "heard", "less")
+"""Columns by which conflicts are sorted that were found some frames at a time."""
 
 Names: TypeAlias = npt.NDArray[np.str_]
 
 
-def box_conflicts(dispute: Dispute, verdicts: Verdicts) -> pa.Table:
-    """Return rows of CONFLICTS, without `where`, for boxes that differ and boxes that not all drew."""
-    differ = _differ(dispute, verdicts.same.left, verdicts.same.right)
-    kept, gone = verdicts.same.left[differ], verdicts.same.right[differ]
+def box_conflicts(dispute: Dispute, verdicts: Verdicts) -> pl.DataFrame:
+    """Return rows of CONFLICTS, without `where`, for boxes that differ and boxes that not all drew.
+
+    With them goes what they are sorted by beyond the frames (`ORDER`): pairs first, as they were heard and the most
+    alike first.
+    """
+    same = verdicts.same
+    differ = _differ(dispute, same.left, same.right)
+    kept, gone = same.left[differ], same.right[differ]
     involved = np.unique(np.concatenate([kept, gone, verdicts.alone.box]))
     teller = _Teller(dispute, involved)
-    rows = pl.concat([teller.moved(kept, gone, verdicts.fates[gone] == _IN_REVIEW), teller.alone(verdicts.alone)])
+    moved = teller.moved(kept, gone, verdicts.fates[gone] == _IN_REVIEW)
+    order = pl.DataFrame(
+        {"sort": np.zeros(len(kept), np.int64), "heard": verdicts.heard[differ], "less": -same.iou[differ]}
+    )
+    rows = pl.concat([moved.hstack(order), teller.alone(verdicts.alone)])
     told = rows.with_columns(kind=pl.lit("box"), rule=pl.lit(dispute.rule.name), where=pl.lit(None, pl.String))
-    return told.select(columns.CONFLICTS.names).to_arrow().cast(columns.CONFLICTS)
+    return told.select(*columns.CONFLICTS.names, *ORDER)
 
 
 class _Teller:
@@ -56,7 +66,11 @@ class _Teller:
         told[twins[twins != _NO_TWIN]] = True
         order = order[~told[order]]
         lonely, named = order[twins[order] == _NO_TWIN], order[twins[order] != _NO_TWIN]
-        return pl.concat([self._missing(alone, lonely), self._renamed(alone, named, twins[named])])
+        parts = [self._missing(alone, lonely), self._renamed(alone, named, twins[named])]
+        nothing = {"heard": pl.lit(0, pl.Int64), "less": pl.lit(0.0)}
+        return pl.concat(
+            part.with_columns(sort=pl.lit(number, pl.Int64), **nothing) for number, part in enumerate(parts, 1)
+        )
 
     def _missing(self, alone: Alone, entries: Ints) -> pl.DataFrame:
         box, silent, stays = alone.box[entries], alone.silent[entries], alone.stays[entries]

@@ -27,7 +27,7 @@ def reach_consensus(dispute: Dispute) -> Verdicts:
     fates = np.where(stays, np.where(middle == everything, _KEPT, _UNITED), _OVERRULED).astype(np.int8)
     losers = np.flatnonzero(fates == _UNITED)
     same = Pairs(middle[losers], losers, np.ones(len(losers)))
-    return Verdicts(fates, same, _alone(dispute, clusters, middle, stays))
+    return Verdicts(fates, same, _alone(dispute, clusters, middle, stays), np.zeros(len(losers), np.int64))
 
 
 def _needed(dispute: Dispute) -> Ints:

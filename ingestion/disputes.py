@@ -71,12 +71,14 @@ class Alone:
 class Verdicts:
     """What becomes of each box (a number in `FATES`), which boxes are one, and which are disputed.
 
-    `same` has the box that stands on its left, one that went with it on its right.
+    `same` has the box that stands on its left, one that went with it on its right; `heard` tells for each pair in which
+    round it was found.
     """
 
     fates: npt.NDArray[np.int8]
     same: Pairs
     alone: Alone
+    heard: Ints
 
 
 def make_dispute(boxes: pl.DataFrame, looked: pl.DataFrame, rule: Rule) -> Dispute:

@@ -10,11 +10,11 @@ from driveflow import tables as columns
 from driveflow.snapshots import Beside, SnapshotTables
 from ingestion.leave_out import LeftOut, without_withdrawn
 from ingestion.merge_beside import STEP, decisions, merged_beside, split_conflicts
-from ingestion.merge_boxes import Claims, UnitedBoxes, unite_boxes
 from ingestion.merge_choose import Chooser, Chosen, Part
 from ingestion.merge_classes import unite_classes
 from ingestion.merge_frames import United, Voice, unite_frames, unite_sources
 from ingestion.merge_places import Places
+from ingestion.merge_ranges import BoxPart, RangedBoxes, unite_in_ranges
 from ingestion.merge_rules import Heard, MergeRules, NamedSnapshot, box_rules, by_name, line_up, order_of
 from ingestion.merge_units import place_batches
 from ingestion.split_board import SplitRules
@@ -43,7 +43,7 @@ class _United:
 
     frames: United
     sources: United
-    boxes: UnitedBoxes
+    boxes: RangedBoxes
     repeated_boxes: int
 
 
@@ -65,7 +65,7 @@ def merge_snapshots(batches: Sequence[NamedSnapshot], rules: MergeRules) -> Merg
     chosen = Chooser(rules.merge, [batch.name for batch in batches]).choose(
         (_part(entry.batch) for entry in heard), places.table
     )
-    united = _unite(heard, chosen, rules)
+    united = _unite(heard, chosen, places, rules)
     tables = _tables(united, places, classes)
     conflicts = [united.frames.conflicts, united.sources.conflicts, united.boxes.conflicts]
     decided = decisions(chosen.left_out, places, tables, [part.decisions for part in withdrawn])
@@ -86,7 +86,7 @@ def _leave_out(
 
 def _part(batch: NamedSnapshot) -> Part:
     tables = batch.tables
-    return Part(batch.name, _frame(tables.frames), _frame(tables.sources), _frame(tables.boxes))
+    return Part(batch.name, _frame(tables.frames), _frame(tables.sources), tables.boxes)
 
 
 def _frame(table: pa.Table) -> pl.DataFrame:
@@ -105,25 +105,25 @@ def _place(heard: Sequence[Heard], rules: MergeRules) -> Places:
     return place_batches(new, SplitRules(rules.holdout, rules.splits, rules.fixed_splits), placed)
 
 
-def _unite(heard: Sequence[Heard], chosen: Chosen, rules: MergeRules) -> _United:
+def _unite(heard: Sequence[Heard], chosen: Chosen, places: Places, rules: MergeRules) -> _United:
     order = order_of(rules.merge.rule, heard, rules)
     speakers = _distinct(chosen.parts, order)
-    repeated = sum(part.boxes.height for turn, part in enumerate(chosen.parts) if turn not in speakers)
-    stacked = {
-        name: pl.concat(
+    repeated = sum(part.boxes.num_rows for turn, part in enumerate(chosen.parts) if turn not in speakers)
+    frames, sources = (
+        pl.concat(
             getattr(chosen.parts[turn], name).with_columns(
                 turn=pl.lit(turn, pl.Int64), by=pl.lit(chosen.parts[turn].name)
             )
             for turn in speakers
         )
-        for name in columns.KEYS
-    }
-    chosen.parts.clear()  # what is stacked is not needed twice
-    looked = stacked["frames"].select("frame_id", "annotated_classes", "turn", "by")
-    boxes = unite_boxes(Claims(stacked.pop("boxes"), looked), box_rules(heard, rules))
-    frames = unite_frames(stacked["frames"], _voice(rules, order))
-    reviewed = United(_without_disputed(frames.table, boxes.disputed), frames.conflicts)
-    return _United(reviewed, unite_sources(stacked["sources"]), boxes, repeated)
+        for name in ("frames", "sources")
+    )
+    looked = frames.select("frame_id", "annotated_classes", "turn", "by")
+    spoken = [BoxPart(turn, chosen.parts[turn].name, chosen.parts[turn].boxes) for turn in speakers]
+    boxes = unite_in_ranges(spoken, looked, places.table["frame_id"], box_rules(heard, rules))
+    found = unite_frames(frames, _voice(rules, order))
+    reviewed = United(_without_disputed(found.table, boxes.disputed), found.conflicts)
+    return _United(reviewed, unite_sources(sources), boxes, repeated)
 
 
 def _distinct(parts: Sequence[Part], order: Mapping[int, int]) -> list[int]:
@@ -136,8 +136,10 @@ def _distinct(parts: Sequence[Part], order: Mapping[int, int]) -> list[int]:
 
 
 def _equal(a: Part, b: Part) -> bool:
-    pairs = [(a.frames, b.frames), (a.sources, b.sources), (a.boxes, b.boxes)]
-    return all(one.height == other.height for one, other in pairs) and all(one.equals(other) for one, other in pairs)
+    pairs = [(a.frames, b.frames), (a.sources, b.sources)]
+    if a.boxes.num_rows != b.boxes.num_rows or any(one.height != other.height for one, other in pairs):
+        return False
+    return all(one.equals(other) for one, other in pairs) and bool(a.boxes.equals(b.boxes))
 
 
 def _voice(rules: MergeRules, order: Mapping[int, int]) -> Voice:
@@ -161,19 +163,14 @@ def _without_disputed(frames: pl.DataFrame, disputed: pl.DataFrame) -> pl.DataFr
 
 def _tables(united: _United, places: Places, classes: tuple[str, ...]) -> SnapshotTables:
     frames = united.frames.table.drop("split", "drive_group").join(places.table, on="frame_id")
-    sources, boxes = united.sources.table, united.boxes.boxes
+    sources = united.sources.table
     if frames.height < united.frames.table.height:
-        kept = frames.select("frame_id")
-        sources, boxes = (table.join(kept, on="frame_id", how="semi") for table in (sources, boxes))
+        sources = sources.join(frames.select("frame_id"), on="frame_id", how="semi")
     ordered = {
         name: table.sort(columns.KEYS[name]).select(schema.names).to_arrow()
-        for name, table, schema in (
-            ("frames", frames, columns.FRAMES),
-            ("sources", sources, columns.SOURCES),
-            ("boxes", boxes, columns.BOXES),
-        )
+        for name, table, schema in (("frames", frames, columns.FRAMES), ("sources", sources, columns.SOURCES))
     }
-    return SnapshotTables(**ordered, classes=classes)
+    return SnapshotTables(**ordered, boxes=united.boxes.boxes, classes=classes)
 
 
 def _counts(
@@ -181,7 +178,7 @@ def _counts(
 ) -> dict[str, int]:
     """Count what came in, what of it is left once, and what of that was kept."""
     coming = {name: sum(getattr(batch.tables, name).num_rows for batch in batches) for name in columns.KEYS}
-    once = {"frames": united.frames.table, "sources": united.sources.table, "boxes": united.boxes.boxes}
+    once = {"frames": united.frames.table, "sources": united.sources.table}
     kept = {name: getattr(tables, name).num_rows for name in columns.KEYS}
     frames = _frame(tables.frames.select(["split", "drive_group", "annotated_classes"]))
     boxes = united.boxes.counts
@@ -189,7 +186,8 @@ def _counts(
         "batches": len(batches),
         **{f"{name}_in": count for name, count in coming.items()},
         **kept,
-        **{f"{name}_leaked": once[name].height - kept[name] for name in columns.KEYS},
+        **{f"{name}_leaked": table.height - kept[name] for name, table in once.items()},
+        "boxes_leaked": united.boxes.leaked,
         "frames_shared": chosen.taken["frames"] - once["frames"].height,
         "sources_repeated": chosen.taken["sources"] - once["sources"].height,
         **{f"boxes_{why}": count + (united.repeated_boxes if why == "united" else 0) for why, count in boxes.items()},

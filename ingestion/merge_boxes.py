@@ -3,13 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 
 from driveflow import tables as columns
 from driveflow.canonical import digest_bytes
 from ingestion.agreement import agreed_frames, shared_frames
-from ingestion.box_conflicts import box_conflicts
+from ingestion.box_conflicts import ORDER, box_conflicts
 from ingestion.consensus import reach_consensus
 from ingestion.disputes import CORNERS, FATES, Rule, make_dispute
 from ingestion.settle import settle
@@ -63,21 +64,98 @@ class UnitedBoxes:
 
 
 @dataclass(slots=True)
-class _Tally:
-    """What was decided so far; `gone` are rows."""
+class Settler:
+    """Settles the boxes of frames of which several speak, some frames at a time in the order of their ids.
 
-    gone: list[pl.Series] = field(default_factory=list)
-    conflicts: list[pa.Table] = field(default_factory=list)
-    disputed: list[pl.DataFrame] = field(default_factory=list)
+    It keeps what was decided so far: who asks for it gets the same, however the frames were shared out.
+    """
+
+    rules: BoxRules
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_GONE, 0))
+    _gone: list[pl.Series] = field(default_factory=list)  # rows, of the frames that are looked at now
+    _conflicts: list[pl.DataFrame] = field(default_factory=list)
+    _disputed: list[pl.DataFrame] = field(default_factory=list)
+    _disputed_frames: int = 0
 
-    def drop(self, rows: pl.Series, why: str) -> None:
-        """Take boxes out."""
-        self.gone.append(rows)
+    def settle(self, crowd: pl.DataFrame, looked: pl.DataFrame) -> pl.DataFrame:
+        """Return the boxes left of `crowd` (as in `Claims`), sorted by key, with what else it has.
+
+        `looked` has frame_id, class_name, turn and by.
+        """
+        boxes = crowd.with_row_index("row")
+        truth = boxes.filter(pl.col("score").is_null())
+        if truth.height < boxes.height:
+            self._drop(_twice(boxes.filter(pl.col("score").is_not_null())), "united")
+        self._settle_truth(truth, looked)
+        gone = np.zeros(boxes.height, np.bool_)
+        for rows in self._gone:
+            gone[rows.to_numpy()] = True
+        self._gone = []
+        left = boxes.filter(pl.Series(~gone, dtype=pl.Boolean))
+        return _with_own_ids(left).drop("row")
+
+    def conflicts(self) -> pa.Table:
+        """Return all conflicts, in the order in which they are found where all frames are settled at once."""
+        empty = pl.DataFrame(pl.from_arrow(columns.CONFLICTS.empty_table()))
+        found = [table.select(columns.CONFLICTS.names) for table in self._conflicts]
+        if len(self._conflicts) > 1:
+            found = [pl.concat(self._conflicts).sort(_TOLD, maintain_order=True).select(columns.CONFLICTS.names)]
+        return (found[0] if found else empty).to_arrow().cast(columns.CONFLICTS)
+
+    def disputed(self) -> pl.DataFrame:
+        """Return frame_id and class_name of what a review must look at."""
+        return pl.concat([pl.DataFrame(schema=_DISPUTED), *self._disputed]).unique()
+
+    def _drop(self, rows: pl.Series, why: str) -> None:
+        self._gone.append(rows)
         self.counts[why] += len(rows)
+
+    def _settle_truth(self, boxes: pl.DataFrame, looked: pl.DataFrame) -> None:
+        agreed = agreed_frames(boxes, looked)
+        ruled = _by_rule(self.rules)
+        same = boxes.join(agreed, on="frame_id", how="semi")
+        for rule, mine in ruled:
+            self._drop(_repeated(same.filter(mine), rule), "united")
+        for number, some_boxes, some_looked in self._portions(boxes, looked, agreed):
+            for place, (rule, mine) in enumerate(ruled):
+                told = self._decide(some_boxes.filter(mine), some_looked.filter(mine), rule)
+                if told is not None:
+                    tags = {"portion": pl.lit(number, pl.Int64), "ruled": pl.lit(place, pl.Int64)}
+                    self._conflicts.append(told.with_columns(**tags))
+
+    def _portions(
+        self, boxes: pl.DataFrame, looked: pl.DataFrame, agreed: pl.DataFrame
+    ) -> Iterator[tuple[int, pl.DataFrame, pl.DataFrame]]:
+        """Yield boxes and what was looked for of so many disputed frames at a time, which bounds memory."""
+        frames = boxes.select("frame_id").unique().join(agreed, on="frame_id", how="anti").sort("frame_id")
+        number = pl.int_range(self._disputed_frames, self._disputed_frames + pl.len(), dtype=pl.Int64)
+        portions = frames.with_columns(portion=number // _FRAMES_AT_ONCE)
+        self._disputed_frames += frames.height
+        parts = [
+            table.join(portions, on="frame_id", maintain_order="left").partition_by("portion", as_dict=True)
+            for table in (boxes, looked)
+        ]
+        nothing = looked.clear()
+        for key in sorted(parts[0]):
+            some = parts[1].pop(key, nothing).drop("portion", strict=False)
+            yield int(key[0]), parts[0].pop(key).drop("portion"), some
+
+    def _decide(self, boxes: pl.DataFrame, looked: pl.DataFrame, rule: Rule) -> pl.DataFrame | None:
+        """Settle disputed frames under one rule, and return the conflicts with what they are sorted by."""
+        if boxes.is_empty():
+            return None
+        dispute = make_dispute(boxes, looked, rule)
+        verdicts = reach_consensus(dispute) if rule.kind == "consensus" else settle(dispute)
+        for number, fate in enumerate(FATES):
+            if fate in _GONE:
+                self._drop(dispute.boxes["row"].filter(pl.Series(verdicts.fates == number, dtype=pl.Boolean)), fate)
+        in_review = pl.Series(verdicts.fates == FATES.index("in_review"), dtype=pl.Boolean)
+        self._disputed.append(dispute.boxes.filter(in_review).select(_DISPUTED.keys()))
+        return box_conflicts(dispute, verdicts)
 
 
 _DISPUTED = {"frame_id": pl.String, "class_name": pl.String}
+_TOLD = ["portion", "ruled", *ORDER]
 
 
 def unite_boxes(claims: Claims, rules: BoxRules) -> UnitedBoxes:
@@ -85,30 +163,18 @@ def unite_boxes(claims: Claims, rules: BoxRules) -> UnitedBoxes:
 
     Boxes with a score are predictions: nobody is overruled by them, they are only dropped where one is there twice.
     """
-    tally = _Tally()
-    shared = shared_frames(claims.boxes, claims.looked)
-    if shared.speakers.is_empty():
-        return _united(claims.boxes, tally)
-    boxes = claims.boxes.with_row_index("row")
-    mine = pl.Series(shared.box_mask)
-    crowd = boxes.filter(mine)
-    truth = crowd.filter(pl.col("score").is_null())
-    if truth.height < crowd.height:
-        tally.drop(_twice(crowd.filter(pl.col("score").is_not_null())), "united")
-    _unite_truth(truth, _looked(claims.looked, shared.speakers), rules, tally)
-    gone = pl.concat(tally.gone).to_frame("row") if tally.gone else pl.DataFrame(schema={"row": crowd.schema["row"]})
-    left = _with_own_ids(crowd.join(gone, on="row", how="anti"))
-    return _united(pl.concat([boxes.filter(~mine), left]).drop("row"), tally)
+    settler = Settler(rules)
+    boxes = claims.boxes
+    shared = shared_frames(boxes, claims.looked)
+    if not shared.speakers.is_empty():
+        mine = pl.Series(shared.box_mask)
+        left = settler.settle(boxes.filter(mine), looked_by(claims.looked, shared.speakers))
+        boxes = pl.concat([boxes.filter(~mine), left])
+    return UnitedBoxes(boxes, settler.conflicts(), settler.disputed(), settler.counts)
 
 
-def _united(boxes: pl.DataFrame, tally: _Tally) -> UnitedBoxes:
-    conflicts = pa.concat_tables([columns.CONFLICTS.empty_table(), *tally.conflicts])
-    disputed = pl.concat([pl.DataFrame(schema=_DISPUTED), *tally.disputed]).unique()
-    return UnitedBoxes(boxes, conflicts, disputed, tally.counts)
-
-
-def _looked(looked: pl.DataFrame, speakers: pl.DataFrame) -> pl.DataFrame:
-    """Return frame_id, class_name, turn and by of what was looked for in shared frames."""
+def looked_by(looked: pl.DataFrame, speakers: pl.DataFrame) -> pl.DataFrame:
+    """Return frame_id, class_name, turn and by of what `speakers` (frame_id, turn) looked for."""
     mine = looked.join(speakers, on=["frame_id", "turn"], how="semi").rename({"annotated_classes": "class_name"})
     return mine.select("frame_id", "class_name", "turn", "by").explode("class_name", empty_as_null=False)
 
@@ -121,37 +187,11 @@ def _twice(predictions: pl.DataFrame) -> pl.Series:
     return again["row"]
 
 
-def _unite_truth(boxes: pl.DataFrame, looked: pl.DataFrame, rules: BoxRules, tally: _Tally) -> None:
-    agreed = agreed_frames(boxes, looked)
-    ruled = _by_rule(boxes, looked, rules)
-    same = boxes.join(agreed, on="frame_id", how="semi")
-    for rule, mine in ruled:
-        tally.drop(_repeated(same.filter(mine), rule), "united")
-    for some_boxes, some_looked in _portions(boxes, looked, agreed):
-        for rule, mine in ruled:
-            _decide(some_boxes.filter(mine), some_looked.filter(mine), rule, tally)
-
-
-def _portions(
-    boxes: pl.DataFrame, looked: pl.DataFrame, agreed: pl.DataFrame
-) -> Iterator[tuple[pl.DataFrame, pl.DataFrame]]:
-    """Yield boxes and what was looked for of so many disputed frames at a time, which bounds memory."""
-    frames = boxes.select("frame_id").unique().join(agreed, on="frame_id", how="anti").sort("frame_id")
-    portions = frames.with_columns(portion=pl.int_range(pl.len()) // _FRAMES_AT_ONCE)
-    parts = [
-        table.join(portions, on="frame_id", maintain_order="left").partition_by("portion", as_dict=True)
-        for table in (boxes, looked)
-    ]
-    nothing = looked.clear()
-    for key in sorted(parts[0]):
-        yield parts[0].pop(key).drop("portion"), parts[1].pop(key, nothing).drop("portion", strict=False)
-
-
-def _by_rule(boxes: pl.DataFrame, looked: pl.DataFrame, rules: BoxRules) -> Sequence[tuple[Rule, pl.Expr]]:
+def _by_rule(rules: BoxRules) -> Sequence[tuple[Rule, pl.Expr]]:
     """Return each rule with what selects the rows of its classes."""
-    own = [name for name in rules.per_class if name in set(boxes["class_name"]) | set(looked["class_name"])]
+    own = sorted(rules.per_class)
     rest = (rules.rule, ~pl.col("class_name").is_in(own))
-    return [rest, *((rules.of(name), pl.col("class_name") == name) for name in sorted(own))]
+    return [rest, *((rules.of(name), pl.col("class_name") == name) for name in own)]
 
 
 def _repeated(boxes: pl.DataFrame, rule: Rule) -> pl.Series:
@@ -160,20 +200,6 @@ def _repeated(boxes: pl.DataFrame, rule: Rule) -> pl.Series:
     speakers = boxes.select("frame_id", "turn").unique()
     first = speakers.sort("frame_id", place, "turn").unique("frame_id", keep="first", maintain_order=True)
     return boxes.join(first, on=["frame_id", "turn"], how="anti")["row"]
-
-
-def _decide(boxes: pl.DataFrame, looked: pl.DataFrame, rule: Rule, tally: _Tally) -> None:
-    """Settle the disputed frames under one rule."""
-    if boxes.is_empty():
-        return
-    dispute = make_dispute(boxes, looked, rule)
-    verdicts = reach_consensus(dispute) if rule.kind == "consensus" else settle(dispute)
-    for number, fate in enumerate(FATES):
-        if fate in _GONE:
-            tally.drop(dispute.boxes["row"].filter(pl.Series(verdicts.fates == number, dtype=pl.Boolean)), fate)
-    tally.conflicts.append(box_conflicts(dispute, verdicts))
-    in_review = pl.Series(verdicts.fates == FATES.index("in_review"), dtype=pl.Boolean)
-    tally.disputed.append(dispute.boxes.filter(in_review).select(_DISPUTED.keys()))
 
 
 def _with_own_ids(boxes: pl.DataFrame) -> pl.DataFrame:

@@ -6,22 +6,25 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from driveflow.errors import UsageError
 from driveflow.flow.merge_section import MergeSection
 from driveflow.where import BOX_COLUMNS, FRAME_COLUMNS, Columns, Mask, Where, compile_where
 
+_BOXES_AT_ONCE = 200_000
 REASONS = ("where", "sampling", "quota")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The tables of one batch, as columns."""
+    """The tables of one batch; boxes are many and stay as they lie."""
 
     name: str
     frames: pl.DataFrame
     sources: pl.DataFrame
-    boxes: pl.DataFrame
+    boxes: pa.Table
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,14 +95,14 @@ class Chooser:
             taken = _taken(part, reasons.filter(pl.col("reason") == "").select("frame_id"))
             missed = reasons.filter(pl.col("reason") != "")
             left_out.append(missed.select("frame_id", pl.lit(part.name).alias("batch"), "reason"))
-            boxes = taken.boxes if self._boxes is None else taken.boxes.filter(pl.Series(self._boxes.mask(taken.boxes)))
+            boxes = taken.boxes if self._boxes is None else _where(taken.boxes, self._boxes)
             counts["sources_left_out"] += part.sources.height - taken.sources.height
-            counts["boxes_left_out"] += part.boxes.height - taken.boxes.height
-            counts["boxes_filtered"] += taken.boxes.height - boxes.height
+            counts["boxes_left_out"] += part.boxes.num_rows - taken.boxes.num_rows
+            counts["boxes_filtered"] += taken.boxes.num_rows - boxes.num_rows
             chosen.append(Part(part.name, taken.frames, taken.sources, boxes))
         gone = pl.concat(left_out)
         counts |= {f"frames_{reason}": int((gone["reason"] == reason).sum()) for reason in REASONS}
-        rows = {name: sum(getattr(part, name).height for part in chosen) for name in ("frames", "sources", "boxes")}
+        rows = {name: sum(getattr(part, name).height for part in chosen) for name in ("frames", "sources")}
         return Chosen(chosen, rows, gone, counts)
 
     def _reasons(self, part: Part, places: pl.DataFrame) -> pl.DataFrame:
@@ -149,11 +152,18 @@ def _compiled(where: str, text: str, columns: Columns) -> Where | None:
 def _taken(part: Part, kept: pl.DataFrame) -> Part:
     if kept.height == part.frames.height:
         return part
-    tables = (
-        table.join(kept, on="frame_id", how="semi", maintain_order="left")
-        for table in (part.frames, part.sources, part.boxes)
+    frames, sources = (
+        table.join(kept, on="frame_id", how="semi", maintain_order="left") for table in (part.frames, part.sources)
     )
-    return Part(part.name, *tables)
+    ids = kept["frame_id"].to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string())
+    return Part(part.name, frames, sources, part.boxes.filter(pc.is_in(part.boxes["frame_id"], value_set=ids)))
+
+
+def _where(boxes: pa.Table, where: Where) -> pa.Table:
+    """Return the boxes that a condition asks for; some at a time, for it looks at each column of each."""
+    parts = [boxes.slice(start, _BOXES_AT_ONCE) for start in range(0, max(boxes.num_rows, 1), _BOXES_AT_ONCE)]
+    masks = [where.mask(pl.DataFrame(pl.from_arrow(part))) for part in parts]
+    return pa.concat_tables(part.filter(pa.array(mask)) for part, mask in zip(parts, masks, strict=True))
 
 
 def _draw(purpose: str, seed: int, number: int, key: str) -> float:

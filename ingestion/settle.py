@@ -43,7 +43,7 @@ def settle(dispute: Dispute) -> Verdicts:
     if dispute.rule.kind == "review":
         _put_aside(state, pairs, alone)
         alone = Alone(alone.box, alone.silent, np.zeros(len(alone.box), np.bool_))
-    return Verdicts(state.fates, pairs, alone)
+    return Verdicts(state.fates, pairs, alone, state.at[pairs.right])
 
 
 def _joined(parts: Sequence[npt.NDArray[Any]], kind: type) -> npt.NDArray[Any]:

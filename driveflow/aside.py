@@ -1,0 +1,77 @@
+"""Keep tables that are too large for memory in a file without a name, read through a map of it.
+
+Nothing of them counts as memory in use but what was looked at since `let_go`, and that the system can take back.
+"""
+
+import mmap
+import tempfile
+import weakref
+from collections.abc import Iterable
+from contextlib import suppress
+from typing import BinaryIO
+
+import pyarrow as pa
+
+_LEAST_BYTES = 8 << 20  # smaller tables stay in memory
+_MAPS: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
+
+
+class Aside:
+    """Tables of one schema on their way to disk; one writer owns it.
+
+    Where there is no folder for temporary files they stay in memory.
+    """
+
+    def __init__(self, schema: pa.Schema) -> None:
+        """Start with nothing."""
+        self._schema = schema
+        self._held: list[pa.Table] = []
+        self._bytes = 0
+        self._file: BinaryIO | None = None
+        self._writer: pa.RecordBatchFileWriter | None = None
+
+    def add(self, table: pa.Table) -> None:
+        """Add rows to the end."""
+        self._held.append(table)
+        self._bytes += table.nbytes
+        writer = self._opened() if self._bytes >= _LEAST_BYTES else None
+        if writer is not None:
+            for held in self._held:
+                writer.write_table(held)
+            self._held, self._bytes = [], 0
+
+    def table(self) -> pa.Table:
+        """Return all rows that were added; nothing can be added after that."""
+        if self._writer is None or self._file is None:
+            return pa.concat_tables([self._schema.empty_table(), *self._held])
+        self._writer.close()
+        return pa.concat_tables([_mapped(self._file), *self._held])
+
+    def _opened(self) -> pa.RecordBatchFileWriter | None:
+        if self._writer is None:
+            with suppress(OSError):
+                self._file = tempfile.TemporaryFile(prefix="driveflow-")  # noqa: SIM115 closed when it is mapped
+                self._writer = pa.ipc.new_file(pa.PythonFile(self._file, "w"), self._schema)
+        return self._writer
+
+
+def set_aside(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
+    """Return the rows of all `tables`, on disk where they are many."""
+    aside = Aside(schema)
+    for table in tables:
+        aside.add(table)
+    return aside.table()
+
+
+def let_go() -> None:
+    """Give back the memory of what was looked at in tables that are aside; it is read again when it is asked for."""
+    for known in list(_MAPS):
+        known.madvise(mmap.MADV_DONTNEED)
+
+
+def _mapped(file: BinaryIO) -> pa.Table:
+    file.flush()
+    with file:
+        known = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    _MAPS.add(known)
+    return pa.ipc.open_file(pa.py_buffer(known)).read_all()
