@@ -36,7 +36,7 @@ def result(outcome: RunOutcome, request: RunRequest) -> dict[str, Any]:
         "data_verdict": outputs.get("validate_data", {}).get("verdict"),
         "verdict": outputs.get("validate_model", {}).get("outcome"),
         "model_version": outputs.get("promote_model", {}).get("version") or None,
-        "report": _pages(outcome).get("validate_model.report"),
+        "report": _pages(outcome).get("validate_model.report", _pages(outcome).get("validate_data.report")),
         "pages": _pages(outcome),
         "notes": _notes(outcome),
         "error": outcome.failure.get("message"),

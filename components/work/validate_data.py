@@ -111,7 +111,8 @@ def _result(context: StepContext, report: "DataReport", pictures: "Pictures") ->
     told = {**data_report_json(report), "seconds": 0.0}  # the same data makes the same object
     kept = put_object(context.place.store, canonical_json(told).encode(), ".json")
     shown = put_object(context.place.store, page.encode(), ".html")
-    notes = () if report.verdict == "PASS" else (f"The data: {report.verdict}. {report.reason}",)
+    then = ", so nothing is trained" if report.verdict == "BLOCK" else ""
+    notes = () if report.verdict == "PASS" else (f"The data: {report.verdict}{then}. {report.reason}",)
     return StepResult(
         outputs={
             "sound": report.verdict != "BLOCK",

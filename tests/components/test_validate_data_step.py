@@ -66,7 +66,10 @@ def test_data_over_a_block_limit_stops_with_a_sentence_that_names_check_value_an
     result = work(step, {**inputs, "signals": put_table(step.place.store, broken)})
 
     assert (result.outputs["sound"], result.outputs["verdict"]) == (False, "BLOCK")
-    assert "pictures: 1 of 1 pictures cannot be read." in result.notes[0]
+    assert result.notes == (
+        "The data: BLOCK, so nothing is trained. pictures: 1 of 1 pictures cannot be read "
+        "(1 share of pictures, the limit is 0).",
+    )
 
 
 def test_a_flow_that_asks_for_no_validation_gets_none(made):

@@ -111,6 +111,18 @@ def test_a_block_of_the_gate_is_exit_code_five_of_a_run_that_succeeded(drives: D
     assert "under the floor of 0.990" in Path(done.json["report"]).read_text("utf-8")
 
 
+def test_data_over_a_limit_is_exit_code_five_of_a_run_that_trained_nothing(drives: Drives, undisturbed: Undisturbed):
+    strict = drives.changed("sound", (r"(?m)\Z", "data_validation: {size_min_side_px: 999, size_block: 0.5}\n"))
+
+    done = driveflow("run", strict, "-w", undisturbed.workspace, "-o", "json")
+
+    assert done.code == 5, done.err
+    assert (done.json["state"], done.json["data_verdict"], done.json["verdict"]) == ("SUCCEEDED", "BLOCK", None)
+    assert [step["step"] for step in done.json["steps"]][-1] == "validate_data"
+    assert any("so nothing is trained. boxes_size: " in note for note in done.json["notes"])
+    assert "BLOCK" in Path(done.json["report"]).read_text("utf-8")
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Callable[[int], Path]]:
     """Mount small file systems; where that is not allowed the test is skipped, in CI it fails."""

@@ -53,10 +53,18 @@ def _report(request: DataRequest, checks: tuple[Check, ...], counts: dict[str, i
     )
 
 
+def _sentence(check: Check, verdict: Verdict) -> str:
+    """Say what one check found, and by which value and limit it decided."""
+    limit = check.block if verdict == "BLOCK" else check.review
+    if limit is None or check.value is None:
+        return f"{check.name}: {check.reason}"
+    return f"{check.name}: {check.reason[:-1]} ({check.value:.3g} {check.unit}, the limit is {limit:.3g})."
+
+
 def _verdict(checks: tuple[Check, ...]) -> tuple[Verdict, str]:
     for verdict in ("BLOCK", "NEEDS REVIEW"):
         deciding = [check for check in checks if check.outcome == verdict]
         if deciding:
-            return verdict, " ".join(f"{check.name}: {check.reason}" for check in deciding)
+            return verdict, " ".join(_sentence(check, verdict) for check in deciding)
     judged = sum(check.outcome == "PASS" for check in checks)
     return "PASS", f"All {judged} checks that could be judged are within their limits."

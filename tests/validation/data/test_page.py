@@ -29,7 +29,7 @@ def gone(frame_id):
 def test_the_page_says_verdict_checks_and_draws_the_suspects_and_runs_nothing_of_others():
     page = data_page(report(), pixels, HOSTILE)
 
-    assert page.count("data:image/jpeg") == 3
+    assert page.count("data:image/jpeg") == 2
     assert "NEEDS REVIEW" in page
     assert "boxes empty" in page
     assert "height of boxes" in page
