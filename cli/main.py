@@ -44,7 +44,7 @@ COMMANDS: dict[str, LazyCommand] = {
         "cli.validate_data_command:validate_data", "Say whether a snapshot is good enough to train on."
     ),
     "evaluate": LazyCommand("cli.evaluate_command:evaluate", "Measure predictions against the truth, of any format."),
-    "gate": LazyCommand("cli.gate_command:gate", "Say whether one measured model may take the place of another."),
+    "gate": LazyCommand("cli.gate_command:gate", "Judge one measured model beside another."),
     "report": LazyCommand("cli.report_commands:app", "Find and print validation reports."),
 }
 

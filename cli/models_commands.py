@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, as_text, emit, table
+from cli.set_aside_command import moment_of, set_aside
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
@@ -28,7 +29,10 @@ _DIGEST_LETTERS = 12
 
 @app.callback()
 def models() -> None:
-    """List, show, promote, roll back and verify model versions."""
+    """List, show, promote, roll back, set aside and verify model versions."""
+
+
+app.command("set-aside")(set_aside)
 
 
 @app.command("list")
@@ -94,7 +98,7 @@ def history(
     """
     registry = _registry(workspace, profile)
     if at:
-        found = registry.champion(model, at=_moment(at))
+        found = registry.champion(model, at=moment_of(at))
         line = _line(found) if found else None
         emit(line, output, f"{model}/{found.version} ({found.digest})" if found else f"{model} had no champion then.")
         return
@@ -242,16 +246,6 @@ def _present(registry: "Registry", model: str) -> int:
     registry.require_model(model)
     champion = registry.champion(model)
     return champion.version if champion else registry.versions(model)[-1].version
-
-
-def _moment(text: str) -> datetime:
-    from driveflow.errors import UsageError
-
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError as error:
-        raise UsageError(f"--at {text!r} is no moment; 2026-01-31 or 2026-01-31T12:00:00+01:00 would do.") from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _line(row: "ModelVersionRow") -> "dict[str, Json]":

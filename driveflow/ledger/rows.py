@@ -10,7 +10,7 @@ from driveflow.errors import InvalidInputError
 
 State = Literal["RUNNING", "SUCCEEDED", "FAILED", "CANCELLED", "SKIPPED"]
 VersionState = Literal["candidate", "champion", "retired"]
-EventKind = Literal["recorded", "registered", "promoted", "demoted", "rolled_back", "retired"]
+EventKind = Literal["recorded", "registered", "promoted", "demoted", "rolled_back", "retired", "set_aside"]
 
 
 def timestamp(moment: datetime) -> str:
