@@ -86,10 +86,14 @@ def _inputs(sides: tuple[str, Path], label_format: str, place: tuple[Path, str])
     )
     if Path(truth).exists() and not (Path(truth) / "snapshot.json").is_file():
         return inputs
+    from cli.output import place_from
     from cli.snapshot_argument import find_snapshot
+    from driveflow.signal_store import SignalStore
 
     snapshot = find_snapshot(truth, *place)
-    return replace(inputs, truth=None, snapshot=snapshot.tables(), holdout_id=snapshot.snapshot_id)
+    tables = snapshot.tables()
+    known = SignalStore(place_from(*place).store).load(tables.frames["frame_id"])
+    return replace(inputs, truth=None, snapshot=tables, signals=known, holdout_id=snapshot.snapshot_id)
 
 
 def _asked(

@@ -80,3 +80,20 @@ def test_what_is_not_there_is_not_found(place, capsys):
     _, workspace = place
 
     assert call(capsys, "validate-data", "nothing", "-w", str(workspace))[0] == 3
+
+
+def test_ac_d21_an_evaluation_against_a_snapshot_holds_its_tags_against_the_pictures(place, capsys):
+    found, workspace = place
+    call(capsys, "validate-data", found, "-w", str(workspace))  # measures the pictures
+    names = [f"{letter}.jpg" for letter in "abcdefghijkl"]
+    labels = coco(list(enumerate(names)), BOXES)
+    boxes = [{**one, "score": 0.9} for one in labels["annotations"]]
+    said = workspace.parent / "said.json"
+    said.write_text(json.dumps({**labels, "annotations": boxes}))
+    words = ("--truth", found, "--predictions", str(said), "-w", str(workspace), "-o", "json")
+
+    code, out, err = call(capsys, "evaluate", *words)
+
+    assert code == 0, err
+    counted = {one["kind"]: one["count"] for one in json.loads(out)["corrections"]}
+    assert counted["time_of_day_doubted"] == 12, "pictures of noise are too bright for a night"

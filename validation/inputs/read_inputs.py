@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import pyarrow as pa
+
 from driveflow import tables as columns
 from driveflow.errors import UsageError
 from driveflow.formats.coco_records import looks_like_coco
@@ -36,6 +38,7 @@ class EvaluationInputs:
     truth: Path | None
     predictions: Path
     snapshot: SnapshotTables | None = None
+    signals: pa.Table | None = None  # what is known of the snapshot's pictures
     holdout_id: str = ""
     truth_format: str = "auto"
     predictions_format: str = "auto"
@@ -70,6 +73,7 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
         boxes=columns.BOXES.empty_table(),
         predictions=columns.PREDICTIONS.empty_table(),
         sources=sources,
+        signals=inputs.signals,
         classes=raw.classes,
         slices=sections,
         conditions=conditions,
