@@ -1,5 +1,8 @@
 import random
+import time
 
+import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
@@ -14,6 +17,7 @@ from driveflow.flow.sections import (
     NearDuplicateSection,
     WhereSection,
 )
+from driveflow.snapshots import SnapshotTables
 from filtering.filter_frames import FilterOutcome, FilterRequest, filter_frames
 from tests.filtering.made import FAR, Made, column, measured, snapshot
 
@@ -186,6 +190,34 @@ def test_twenty_rare_frames_among_ten_thousand_near_duplicates_all_survive():
     kept = set(outcome.kept_tables.frames["frame_id"].to_pylist())
     assert {made.name for made in frames if made.attributes} <= kept
     assert len(kept) == 20
+
+
+def test_one_drive_of_a_hundred_thousand_equal_hashes_is_one_frame_and_quick():
+    count = 100_000
+    one = [Made("f", taken_s=0.0, drive="monday")]
+    names = pa.array([f"f{number:06d}" for number in range(count)])
+    copies = pa.array(np.zeros(count, np.int64))
+
+    def repeated(table: pa.Table, **values: pa.Array) -> pa.Table:
+        many = table.take(copies).set_column(table.column_names.index("frame_id"), "frame_id", names)
+        for name, value in values.items():
+            many = many.set_column(many.column_names.index(name), name, value)
+        return many
+
+    built = snapshot(one)
+    batch = pa.array(["monday"] * (count // 2) + ["tuesday"] * (count // 2))
+    times = pa.array(np.arange(count) * 100_000_000)
+    sources = repeated(built.sources, path=names, batch=batch, captured_ns=times)
+    tables = SnapshotTables(repeated(built.frames), sources, built.boxes, built.classes)
+    prints = pa.array(np.arange(count), pa.uint64())
+    began = time.process_time()
+
+    signals = repeated(measured(one), thumbnail_print=prints)
+    outcome = filter_frames(FilterRequest(tables, signals, FilterSection(), arrival=("monday", "tuesday")))
+
+    assert outcome.kept_tables.frames["frame_id"].to_pylist() == ["f000000"]
+    assert set(outcome.decisions["twin"].drop_null().to_pylist()) == {"f000000"}
+    assert time.process_time() - began < 30
 
 
 def test_disabled_filters_drop_nothing():
