@@ -73,7 +73,8 @@ def steered_notes(queries: "Sequence[Query]", settings: Mapping[str, Json]) -> t
     if not queries:
         return ()
     names = ", ".join(query.name for query in queries)
-    return (f"Searched by {len(queries)} predicates of {_validation(settings)}: {names}.",)
+    number = "1 predicate" if len(queries) == 1 else f"{len(queries)} predicates"
+    return (f"Searched by {number} of {_validation(settings)}: {names}.",)
 
 
 def _validation(settings: Mapping[str, Json]) -> str:

@@ -5,11 +5,14 @@ sides have enough frames and drive groups, the effect is over its limit, and it 
 happen to be on which side explains.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from driveflow.flow.data_validation_section import DataValidationSection
 from validation.data import distances
@@ -32,9 +35,25 @@ def check_drift(request: DataRequest, now: Prepared) -> tuple[Check, tuple[Drift
     if request.against is None:
         return Check("drift", "NOT JUDGED", "There is no snapshot before this one."), ()
     before = Prepared(request.against)
-    columns = drift_columns(before, now, request.classes)
-    rows = tuple(drift_of(column, request.settings) for column in columns if column.before.height or column.now.height)
-    return _check(rows, request.settings), rows
+    rows = [*_rows(request, before, now)]
+    added = _added(before, now)
+    if request.settings.drift_min_frames <= added.num_rows < now.frames.height:
+        # among many frames that were there before, a few of another kind would not be seen
+        rows += [replace(row, column=f"{row.column} (new frames)") for row in _rows(request, before, now.only(added))]
+    return _check(tuple(rows), request.settings), tuple(rows)
+
+
+def _rows(request: DataRequest, before: Prepared, now: Prepared) -> Iterator[Drift]:
+    for column in drift_columns(before, now, request.classes):
+        if column.before.height or column.now.height:
+            yield drift_of(column, request.settings)
+
+
+def _added(before: Prepared, now: Prepared) -> pa.Table:
+    """Return the ids of the frames that were not there before, as a table of one column."""
+    ids = now.side.frames.select(["frame_id"])
+    known = before.side.frames["frame_id"].combine_chunks()
+    return ids.filter(pc.invert(pc.is_in(ids["frame_id"], value_set=known)))
 
 
 def drift_of(column: Column, settings: DataValidationSection) -> Drift:

@@ -1,10 +1,11 @@
 """What is validated: the tables of a snapshot, and all that is known beside them."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.flow.data_validation_section import DataValidationSection
@@ -48,6 +49,15 @@ class Prepared:
 
     def __init__(self, side: Side) -> None:
         self.side = side
+
+    def only(self, ids: pa.Table) -> "Prepared":
+        """Return the part that belongs to the frames of `ids`, a table with their `frame_id`."""
+        wanted = ids["frame_id"].combine_chunks()
+        picked = [
+            table.filter(pc.is_in(table["frame_id"], value_set=wanted))
+            for table in (self.side.frames, self.side.sources, self.side.boxes)
+        ]
+        return Prepared(replace(self.side, frames=picked[0], sources=picked[1], boxes=picked[2]))
 
     @cached_property
     def frames(self) -> pl.DataFrame:

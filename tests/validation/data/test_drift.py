@@ -114,6 +114,20 @@ def test_boxes_that_are_drawn_smaller_are_drift_of_their_height():
     assert report.verdict == checks["drift"].outcome == "NEEDS REVIEW"
 
 
+def test_new_frames_of_another_kind_are_seen_among_many_that_were_there_before():
+    old_frames, old_boxes = labeled(1_000)
+    new_frames, new_boxes = labeled(120, prefix="g")
+    smaller = [box | {"y2": box["y1"] + (box["y2"] - box["y1"]) / 2} for box in new_boxes]
+
+    report, checks = checked(
+        side([*old_frames, *new_frames], [*old_boxes, *smaller]), against=side(old_frames, old_boxes)
+    )
+
+    outcome = {row.column: row.outcome for row in report.drift}
+    assert (outcome["height of boxes"], outcome["height of boxes (new frames)"]) == ("PASS", "NEEDS REVIEW")
+    assert checks["drift"].outcome == "NEEDS REVIEW"
+
+
 def test_distances_are_those_of_their_definitions():
     left, right = np.array([10.0, 0.0]), np.array([0.0, 7.0])
 
