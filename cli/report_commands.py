@@ -1,4 +1,4 @@
-"""`driveflow report`: find and print validation reports."""
+"""`driveflow report`: find, print and compare validation reports."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,17 +8,17 @@ import typer
 from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from driveflow.canonical import Json
-    from driveflow.ledger.rows import DecisionRow
 
 app = typer.Typer(no_args_is_help=True)
-_SHOWN = 5
 _REASON_CHARS = 100
 
 
 @app.callback()
 def report() -> None:
-    """Find and print validation reports."""
+    """Find, print and compare validation reports."""
 
 
 @app.command("open")
@@ -36,7 +36,9 @@ def open_report(
 
     Exit codes: 0 there it is, 2 usage, 3 not found.
     """
-    path = Path(run) if run and Path(run).is_file() else _page_of(run, workspace, profile)
+    from cli.report_files import page_of
+
+    path = Path(run) if run and Path(run).is_file() else page_of(run, workspace, profile)
     emit({"path": str(path.resolve())}, output, str(path.resolve()))
     if browser:
         import webbrowser
@@ -46,19 +48,27 @@ def open_report(
 
 @app.command()
 def show(
-    run: Annotated[str, typer.Argument(help="Run id or the beginning of one; empty: the newest.")] = "",
+    run: Annotated[str, typer.Argument(help="Run id or the beginning of one, or a report.json; empty: newest.")] = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
-    """Print what the gate decided in a run: the verdict, and every rule with its numbers and reason.
+    """Print what the gate decided: the verdict, and every rule with its numbers and reason.
 
     Example:
       driveflow report show -o json
 
     Exit codes: 0 whatever the verdict, 2 usage, 3 not found.
     """
-    decision = _decision(run, workspace, profile)
+    from cli.report_files import decision_of, report_of
+
+    if run and Path(run).is_file():
+        kept = report_of(run, workspace, profile)
+        verdict = dict(kept["verdict"])
+        title = f"{verdict['outcome']}: {kept['model']} {verdict['challenger'][:12]}"
+        emit({"model": kept["model"], **verdict}, output, _text(title, verdict, run))
+        return
+    decision = decision_of(run, workspace, profile)
     value: dict[str, Json] = {
         "run_id": decision.run_id,
         "model": decision.model,
@@ -70,47 +80,44 @@ def show(
         "decided_at": decision.decided_at,
         "detail": dict(decision.detail),
     }
-    emit(value, output, _text(decision))
+    title = f"{decision.verdict}: {decision.model} {decision.digest[:12]}, run {decision.run_id}"
+    emit(value, output, _text(title, decision.detail, decision.report_uri))
 
 
-def _decision(run: str, workspace: Path, profile: str) -> "DecisionRow":
-    from cli.open_ledger import ledger_at
-    from driveflow.errors import NotFoundError, UsageError
+@app.command()
+def diff(
+    first: Annotated[str, typer.Argument(help="A run id or the beginning of one, or a report.json.", metavar="A")],
+    second: Annotated[str, typer.Argument(help="What it is compared with.", metavar="B")],
+    across_holdouts: Annotated[
+        bool, typer.Option("--across-holdouts", help="Compare although the hold-outs differ, and say so.")
+    ] = False,
+    workspace: Workspace = DEFAULT_WORKSPACE,
+    profile: ProfileHere = "local",
+    output: Output = "text",
+) -> None:
+    """Print what changed from report A to report B: verdict, numbers, rules, classes and slices.
 
-    decisions = ledger_at(workspace, profile)[1].decisions()
-    found = [row for row in decisions if row.run_id.startswith(run)]
-    if not found:
-        named = f" whose id begins with {run!r}" if run else ""
-        raise NotFoundError(f"No run{named} has a validation report yet; `driveflow run flow.yaml` makes one.")
-    runs = sorted({row.run_id for row in found})
-    if run and len(runs) > 1 and run not in runs:
-        raise UsageError(f"{len(runs)} runs begin with {run!r}: {', '.join(runs[:_SHOWN])}; write more of it.")
-    exact = [row for row in found if row.run_id == run]
-    return (exact or found)[-1]
+    Example:
+      driveflow report diff 2026-11-29 2026-11-30 -o json
 
+    Exit codes: 0 whatever changed, 1 different hold-outs, 2 usage, 3 not found.
+    """
+    from cli.report_files import report_of
+    from cli.report_words import diff_text
+    from validation.report_diff import diff_reports
 
-def _page_of(run: str, workspace: Path, profile: str) -> Path:
-    """Return the local page of a run's report: where it lies already, or a copy that a browser knows for a page."""
-    from driveflow.storage.objects import fetch_file, local_path
-
-    uri = _decision(run, workspace, profile).report_uri
-    path = local_path(uri)
-    if path is not None and path.suffix == ".html" and path.is_file():
-        return path
-    copy = workspace / "reports" / f"{uri.rpartition('/')[2].partition('.')[0]}.html"
-    copy.parent.mkdir(parents=True, exist_ok=True)
-    fetch_file(uri, copy)
-    return copy
+    reports = [report_of(name, workspace, profile) for name in (first, second)]
+    found = diff_reports(reports[0], reports[1], across_holdouts=across_holdouts)
+    emit(found.as_json(), output, diff_text(found))
 
 
-def _text(decision: "DecisionRow") -> str:
-    rules = decision.detail.get("rules", [])
+def _text(title: str, verdict: "Mapping[str, Json]", report: str) -> str:
+    rules = verdict.get("rules", [])
     rows = [_rule(rule) for rule in rules] if isinstance(rules, list) else []
-    lines = [f"{decision.verdict}: {decision.model} {decision.digest[:12]}, run {decision.run_id}"]
-    reason = decision.detail.get("reason")
-    lines += [str(reason)] if reason else []
+    reason = verdict.get("reason")
+    lines = [title, *([str(reason)] if reason else [])]
     lines += ["", table(rows)] if rows else []
-    return "\n".join([*lines, "", f"report: {decision.report_uri}"])
+    return "\n".join([*lines, "", f"report: {report}"])
 
 
 def _rule(rule: "Json") -> "dict[str, Json]":

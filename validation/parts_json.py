@@ -27,7 +27,7 @@ def dimension_json(part: SliceResult) -> dict[str, Json]:
     """Return one value of a dimension, or one combination of several."""
     return {
         "name": part.name,
-        **{name: plain(value) for name, value in part.numbers.items()},
+        "AP50": plain(part.numbers.get("AP50")),
         "n_frames": part.frames,
         "n_drives": part.drive_groups,
         "n_objects": part.objects,

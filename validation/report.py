@@ -6,7 +6,7 @@ from typing import Final
 
 from driveflow.pages import html
 from driveflow.pages.html import Html, Text
-from validation.gate import Verdict
+from validation.cost import Cost
 from validation.leak import LeakReport
 from validation.model.evaluation import Evaluation
 from validation.pages.album import Pictures
@@ -14,11 +14,13 @@ from validation.pages.banner import deciding_table, facts, verdict_banner
 from validation.pages.changes import changes_section
 from validation.pages.findings import Findings, find
 from validation.pages.frames import Galleries, galleries, legend
+from validation.pages.gate_parts import cost_section, regression_section
 from validation.pages.measured import Measured, Section, measured_sections
 from validation.pages.numbers import headline_table
 from validation.pages.origin import leak_section, provenance_table, suspects_section
 from validation.pages.rules import gravest_first, rules_table
 from validation.pages.slices import unjudged_slices
+from validation.verdict import Verdict
 
 MAX_PAGE_BYTES: Final = 4_900_000
 
@@ -33,6 +35,8 @@ class ReportRequest:
     champion: Evaluation | None
     leak: LeakReport
     pictures: Pictures
+    champion_leak: LeakReport | None = None
+    cost: Cost | None = None
     worst_frames: int = 12
     provenance: Mapping[str, str] = field(default_factory=dict)
 
@@ -105,10 +109,20 @@ def _sections(request: ReportRequest, found: Findings, shown: Galleries) -> list
         Section("changes", "Broken and fixed", "Newly broken, newly fixed", changes_section(found.changes, shown)),
         frames_section(found, shown),
         Section("labels", "Labels", "Labels in doubt", suspects_section(found.suspects, shown, compared=compared)),
-        Section("leak", "Leak check", "Hold-out and training data", leak_section(request.leak)),
+        Section("regressions", "Regressions", "What must stay found", regression_section(verdict.rules)),
+        Section("cost", "Cost", "What a frame costs", cost_section(request.cost, verdict.rules)),
+        Section("leak", "Leak check", "Hold-out and training data", _leaks(request)),
         others[-1],
         Section("provenance", "Provenance", "Where this comes from", provenance_table(_provenance(request))),
     ]
+
+
+def _leaks(request: ReportRequest) -> Html:
+    own = leak_section(request.leak)
+    if request.champion_leak is None:
+        return own
+    titles = [html.element("h3", {}, f"Training data of the {who}") for who in ("challenger", "champion")]
+    return html.join([titles[0], own, titles[1], leak_section(request.champion_leak)])
 
 
 def _of_slice(name: str) -> bool:

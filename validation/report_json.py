@@ -6,7 +6,6 @@ from importlib.resources import files
 
 from driveflow.canonical import Json
 from validation.findings_json import changes_json, suspects_json, worst_json
-from validation.gate import RuleResult, Verdict
 from validation.leak import LeakReport
 from validation.model.compare import Comparison, Estimate
 from validation.model.curves import OperatingPoint
@@ -16,6 +15,7 @@ from validation.pages.findings import Findings
 from validation.parts_json import parts_json, slice_json
 from validation.report import ReportRequest, find_for
 from validation.scored_file import scored_text
+from validation.verdict import RuleResult, Verdict
 
 FORM_VERSION = 2
 
@@ -32,6 +32,8 @@ def report_json(request: ReportRequest, findings: Findings | None = None) -> dic
         "challenger": evaluation_json(request.challenger),
         "champion": evaluation_json(champion) if champion is not None else None,
         "leak": _leak(request.leak),
+        "champion_leak": _leak(request.champion_leak) if request.champion_leak is not None else None,
+        "cost": asdict(request.cost) if request.cost is not None else None,
         "changes": changes_json(found.changes),
         "labels_in_doubt": suspects_json(found.suspects),
         "worst_frames": [worst_json(frame) for frame in found.worst],

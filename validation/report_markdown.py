@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Sequence
 
 from driveflow.pages.markdown import plain
-from validation.gate import RuleResult, Verdict
 from validation.model.compare import Estimate
 from validation.model.evaluation import Evaluation
 from validation.model.resample import Interval
+from validation.verdict import RuleResult, Verdict
 
 _MOST_ROWS = 100
 _MARK = {"PASS": "✅", "BLOCK": "⛔", "NEEDS DATA": "🟡", "NOT JUDGED": "▫️"}

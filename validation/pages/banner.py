@@ -2,10 +2,10 @@
 
 from driveflow.pages import html
 from driveflow.pages.html import Html
-from validation.gate import RuleResult, Verdict
 from validation.model.evaluation import Evaluation
 from validation.pages.rules import short_rules_table
 from validation.pages.words import TONES
+from validation.verdict import RuleResult, Verdict
 
 _MOST_DECIDING = 4
 _LONGEST_REASON = 260

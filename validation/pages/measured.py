@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from driveflow.pages.html import Html
-from validation.gate import RuleResult
 from validation.model.compare import Comparison
 from validation.model.evaluation import Evaluation
 from validation.pages.confusion import confusion_table
@@ -15,6 +14,7 @@ from validation.pages.origin import corrections_list
 from validation.pages.other_metrics import dimension_section, other_metrics_section
 from validation.pages.scores import calibration
 from validation.pages.slices import slice_table
+from validation.verdict import RuleResult
 
 
 @dataclass(frozen=True, slots=True)

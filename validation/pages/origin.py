@@ -12,8 +12,10 @@ from validation.pages.frames import Galleries
 _KINDS = {"bytes": "the same bytes", "near_duplicate": "near-duplicate", "drive_group": "same drive group"}
 
 
-def leak_section(leak: LeakReport) -> Html:
+def leak_section(leak: LeakReport | None) -> Html:
     """Return what was compared with the training data and what was found, way by way."""
+    if leak is None:
+        return html.empty("Training data and hold-out were not compared: nothing here proves that they do not touch.")
     tone: Tone = "good" if leak.is_clean else "bad"
     summary = html.paragraph(html.badge("no leak" if leak.is_clean else "leak", tone), " ", leak.summary())
     checks = html.element("div", {"class": "narrow"}, _checks(leak))

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 from driveflow.pages import html
 from driveflow.pages.html import Cell, Column, Html, Text
 from driveflow.pages.whisker import Whisker, WhiskerScale, difference_scale, whisker
-from validation.gate import RuleResult
 from validation.pages.words import INTERVAL, TONES, outcome_cell, span
+from validation.verdict import RuleResult
 
 _DRAWN = "dot: the value, line: its 95 % interval, dashed: the limit; differences with zero in the middle"
+_COUNTS = ("hold-out", "leak")  # rules that count things instead of measuring
+COSTS = ("cost", "latency", "size")
 _ORDER = ("BLOCK", "NEEDS DATA", "PASS", "NOT JUDGED")
 
 
@@ -64,7 +66,7 @@ def _stack(table: Html) -> Html:
 
 
 def _opening(rule: RuleResult, scale: tuple[float, float]) -> list[Cell | Text]:
-    digits = 0 if _is_count(rule) else 3
+    digits = 0 if rule.name.startswith(_COUNTS) else 3
     return [
         html.name(rule.name),
         outcome_cell(rule.outcome),
@@ -76,7 +78,7 @@ def _opening(rule: RuleResult, scale: tuple[float, float]) -> list[Cell | Text]:
 
 def _drawn(rule: RuleResult, ends: tuple[float, float]) -> Cell:
     """Return the value against the limit: differences on one scale, shares from 0 to 1, counts not at all."""
-    if rule.value is None or not math.isfinite(rule.value) or _is_count(rule):
+    if rule.value is None or not math.isfinite(rule.value) or not (rule.is_difference or _is_share(rule)):
         return Cell("–", order=math.nan)
     scale = WhiskerScale(*(ends if rule.is_difference else (0.0, 1.0)), limit=rule.limit)
     low, high = (rule.interval.low, rule.interval.high) if rule.interval is not None else (None, None)
@@ -92,6 +94,7 @@ def _difference_scale(rules: Sequence[RuleResult]) -> tuple[float, float]:
     return scale.low, scale.high
 
 
-def _is_count(rule: RuleResult) -> bool:
-    """Return whether a rule counts things instead of measuring a share."""
-    return not rule.is_difference and rule.interval is None and (rule.limit is None or rule.limit > 1 or not rule.limit)
+def _is_share(rule: RuleResult) -> bool:
+    """Return whether value and limit are shares from 0 to 1, such as a metric and its floor."""
+    numbers = [number for number in (rule.value, rule.limit) if number is not None]
+    return not rule.name.startswith((*_COUNTS, *COSTS)) and all(0 <= number <= 1 for number in numbers)

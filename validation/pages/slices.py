@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from driveflow.pages import html
 from driveflow.pages.html import Cell, Column, Html, Text, Tone
 from driveflow.pages.whisker import WhiskerScale
-from validation.gate import RuleResult
 from validation.model.compare import Comparison, Estimate
 from validation.model.evaluation import Evaluation, SliceResult
 from validation.pages.words import (
@@ -23,6 +22,7 @@ from validation.pages.words import (
     scale_of,
     value_cell,
 )
+from validation.verdict import RuleResult
 
 _OTHERS = ("AP", "AP50", "AR100")
 RULE = "slice "  # a gate's rule of a slice is named by it

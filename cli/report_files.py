@@ -1,0 +1,82 @@
+"""Find the reports that `driveflow report` is asked about: by run, or by path."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from driveflow.ledger.rows import DecisionRow
+
+_SHOWN = 5
+_STEP = "validate_model"
+
+
+def decision_of(run: str, workspace: Path, profile: str) -> "DecisionRow":
+    """Return what the gate said in a run, named by its id or the beginning of it; of the newest where it is empty.
+
+    Raises:
+        NotFoundError: no such run has a report.
+        UsageError: several begin so.
+    """
+    from cli.open_ledger import ledger_at
+    from driveflow.errors import NotFoundError, UsageError
+
+    decisions = ledger_at(workspace, profile)[1].decisions()
+    found = [row for row in decisions if row.run_id.startswith(run)]
+    if not found:
+        named = f" whose id begins with {run!r}" if run else ""
+        raise NotFoundError(f"No run{named} has a validation report yet; `driveflow run flow.yaml` makes one.")
+    runs = sorted({row.run_id for row in found})
+    if run and len(runs) > 1 and run not in runs:
+        raise UsageError(f"{len(runs)} runs begin with {run!r}: {', '.join(runs[:_SHOWN])}; write more of it.")
+    exact = [row for row in found if row.run_id == run]
+    return (exact or found)[-1]
+
+
+def page_of(run: str, workspace: Path, profile: str) -> Path:
+    """Return the local page of a run's report: where it lies already, or a copy that a browser knows for a page."""
+    from driveflow.storage.objects import fetch_file, local_path
+
+    uri = decision_of(run, workspace, profile).report_uri
+    path = local_path(uri)
+    if path is not None and path.suffix == ".html" and path.is_file():
+        return path
+    copy = workspace / "reports" / f"{uri.rpartition('/')[2].partition('.')[0]}.html"
+    copy.parent.mkdir(parents=True, exist_ok=True)
+    fetch_file(uri, copy)
+    return copy
+
+
+def report_of(name: str, workspace: Path, profile: str) -> "Mapping[str, Any]":
+    """Return the report.json at a path, or of a run.
+
+    Raises:
+        NotFoundError: there is no such file or run, or the run kept no report.json.
+        InvalidInputError: the file is no report.json, or of another form.
+    """
+    from driveflow.errors import InvalidInputError
+    from validation.report_diff import check_report
+
+    path = Path(name)
+    text = path.read_bytes() if name and path.is_file() else _kept(name, workspace, profile)
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise InvalidInputError(f"{name} is no report.json of a validation: {error}") from error
+    return check_report(value, name or "the newest report")
+
+
+def _kept(run: str, workspace: Path, profile: str) -> bytes:
+    from cli.open_ledger import ledger_at
+    from driveflow.errors import NotFoundError
+    from driveflow.storage.objects import read_bytes
+
+    decision = decision_of(run, workspace, profile)
+    steps = ledger_at(workspace, profile)[1].steps(decision.run_id)
+    found = [row.outputs.get("report_json") for row in steps if row.step == _STEP]
+    uri = next((str(value) for value in found if value), "")
+    if not uri:
+        raise NotFoundError(f"Run {decision.run_id} kept no report.json.")
+    return read_bytes(uri)
