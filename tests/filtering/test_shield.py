@@ -50,13 +50,13 @@ def kept(outcome: FilterOutcome) -> set[str]:
 
 def test_twenty_rare_frames_among_ten_thousand_near_duplicates_all_survive_tagged():
     off = ShieldSection(enabled=False)
-    started_s = time.perf_counter()
+    started_s = time.process_time()
 
     outcome = thinned(drive(attributes={"trigger": "hard_brake"}), TAG, shield=off)
 
     assert kept(outcome) >= set(RARE)
     assert outcome.counts["kept"] < 200
-    assert time.perf_counter() - started_s < 20
+    assert time.process_time() - started_s < 20
 
 
 def test_twenty_rare_frames_among_ten_thousand_near_duplicates_all_survive_untagged():

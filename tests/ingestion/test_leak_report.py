@@ -226,8 +226,8 @@ def test_forty_thousand_frames_are_compared_in_seconds():
         [{"frame_id": i, "phash64": c} for i, c in zip(ids, codes, strict=True)], schema=columns.SIGNALS
     )
 
-    started = time.perf_counter()
+    started = time.process_time()
     report = leaks_of_splits(tables, signals, LIMITS)
 
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
     assert _found(report, "seconds").least == pytest.approx(0.1)
