@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 _ROUNDS = 3
+_MOST_S = 20.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +49,19 @@ def measure_cost(
     taken: list[list[float]] = [[] for _ in runners]
     for runner in runners:
         runner.run(frames[0])
-    for turn in range(_ROUNDS):
-        for frame in frames:
-            for number in range(len(runners)):
-                one = (number + turn) % len(runners)
-                started_s = clock()
-                runners[one].run(frame)
-                taken[one].append(clock() - started_s)
+    began_s = clock()
+    turns = [(turn, frame) for turn in range(_ROUNDS) for frame in range(len(frames))]
+    for turn, frame in turns:
+        for number in range(len(runners)):
+            one = (number + turn) % len(runners)
+            started_s = clock()
+            runners[one].run(frames[frame])
+            taken[one].append(clock() - started_s)
+        if clock() - began_s > _MOST_S:
+            break
     costs = [
         ModelCost(1_000 * statistics.median(seconds), runner.size_bytes)
         for runner, seconds in zip(runners, taken, strict=True)
     ]
-    return Cost(costs[0], costs[1] if champion is not None else None, len(frames), machine)
+    timed = min(len(frames), len(taken[0]))
+    return Cost(costs[0], costs[1] if champion is not None else None, timed, machine)

@@ -83,7 +83,7 @@ def _world_rules(request: JudgeRequest, challenger: Scored) -> list[RuleResult]:
     gate = request.gate
     rules = [away_rule(request.away)] if request.away is not None else []
     rules += [leak_rule(request.leak, "leak")]
-    if request.champion_leak is not None:
+    if request.champion is not None:
         rules.append(leak_rule(request.champion_leak, "leak of the champion"))
     if gate.holdout:
         rules.append(holdout_rule(gate.holdout, challenger))

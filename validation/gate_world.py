@@ -35,7 +35,7 @@ def away_rule(away: ChampionAway) -> RuleResult:
 def leak_rule(leak: LeakReport | None, name: str) -> RuleResult:
     """Return whether training data touches the hold-out; what a champion has seen is no fair comparison."""
     if leak is None:
-        return RuleResult(name, "NOT JUDGED", "Training data and hold-out were not compared: only numbers are here.")
+        return RuleResult(name, "NOT JUDGED", "Training data and hold-out were not compared: the data is not here.")
     if leak.is_clean:
         return RuleResult(name, "PASS", leak.summary(), 0.0, 0.0)
     if name == "leak":

@@ -74,6 +74,7 @@ def _pages(request: "ReportRequest") -> dict[str, str]:
 
 
 def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest":
+    from components.work.judging import champion_leak, champion_or_reason, cost_of, regression_sets
     from components.work.settings import read_section
     from components.work.table_objects import read_table
     from driveflow.flow.sections import GateSection
@@ -91,8 +92,20 @@ def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest
     leak = _leak(context, signals, training, tables)
     measured = _Measuring(context, holdout, tables, pixels, signals)
     challenger = measured.of(str(inputs["model"]))
-    champion = measured.of(settings["champion"]) if settings["champion"] else None
-    verdict = judge(JudgeRequest(challenger, champion, read_section(GateSection, settings["gate"]), leak))
+    champion, away = champion_or_reason(settings, measured.of)
+    models = str(inputs["model"]), settings["champion"] if champion is not None else ""
+    verdict = judge(
+        JudgeRequest(
+            challenger,
+            champion,
+            read_section(GateSection, settings["gate"]),
+            leak,
+            champion_leak=champion_leak(context, tables, signals),
+            away=away,
+            regressions=regression_sets(context),
+            cost=cost_of(context, models, pixels, sorted(tables.frames["frame_id"].to_pylist())),
+        )
+    )
     return ReportRequest(
         model=settings["model"],
         verdict=verdict,

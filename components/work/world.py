@@ -1,6 +1,7 @@
 """The outside world as it was when a run was planned."""
 
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 from components.work.settings import write_section
@@ -19,9 +20,9 @@ from driveflow.withdrawn import withdrawn_ids
 class World:
     """What the plan saw: batches with listings, returned labels, the curated snapshot, the champion, what must not be.
 
-    `trained_on` is the training data of the newest model, empty where there is none. `withdrawn` is the address of the
-    list of withdrawn frames, `by_hand` that of what people said of the filters' decisions; each is empty where there is
-    nothing.
+    `trained_on` is the training data of the newest model, empty where there is none. `champion_away` says who set the
+    champion aside, why and until when: it is then asked nowhere. `withdrawn` is the address of the list of withdrawn
+    frames, `by_hand` that of what people said of the filters' decisions; each is empty where there is nothing.
     """
 
     batches: list[dict[str, Any]]
@@ -31,6 +32,8 @@ class World:
     returns_listing: str
     base_snapshot: str
     champion_uri: str
+    champion_training: str
+    champion_away: dict[str, str]
     trained_on: str
     withdrawn: str
     by_hand: str
@@ -44,6 +47,7 @@ def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> Wor
     batches = [] if pipeline == "retrain" else [_batch(context, section, data_root) for section in flow.batches]
     campaigns = tuple(sorted(row.campaign_id for row in context.ledger.campaigns(flow=flow.name)))
     champion = Registry(context.ledger, context.place.store).champion(flow.registry.model or flow.name)
+    away = _set_aside(context, flow)
     returned = [asdict(found) for found in list_returns(context.place.store, campaigns)]
     return World(
         batches=batches,
@@ -52,11 +56,23 @@ def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> Wor
         returns=len(returned),
         returns_listing=put_object(context.place.store, canonical_json(returned).encode(), ".json"),
         base_snapshot=_base_snapshot(context, flow) if pipeline == "retrain" else "",
-        champion_uri=champion.model_uri if champion else "",
+        champion_uri=champion.model_uri if champion and not away else "",
+        champion_training=champion.snapshot_uri if champion and not away else "",
+        champion_away=away,
         trained_on=_trained_on(context, flow),
         withdrawn=_withdrawn(context.place.store),
         by_hand=put_by_hand(context.place.store),
     )
+
+
+def _set_aside(context: StepContext, flow: Flow) -> dict[str, str]:
+    """Return who set the champion aside, why and until when; nothing where nobody did."""
+    from registry.set_aside import champion_set_aside
+
+    found = champion_set_aside(context.ledger, flow.registry.model or flow.name, datetime.now(UTC))
+    if found is None:
+        return {}
+    return {"champion": found.digest, "reason": found.why, "by": found.who, "until": found.until}
 
 
 def _trained_on(context: StepContext, flow: Flow) -> str:
