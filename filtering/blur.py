@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from filtering.measured import Column, Mask, MeasuredFrames, robust_z
+from filtering.relative_limit import FarBelow
 
 # A ratio goes by factors, so it is compared as a logarithm; 0.15 is a factor of 1.16.
 _LOG_FLOOR = 0.15
@@ -51,24 +52,13 @@ class Smeared:
 
 
 @dataclass(frozen=True, slots=True)
-class RelativeBlur:
+class RelativeBlur(FarBelow):
     """Drops frames far more blurred than others of their camera and time of day."""
 
     rule: ClassVar[str] = "blur.relative"
     reason: ClassVar[str] = "blur"
     unit: ClassVar[str] = "robust z of log edge ratio"
-    spares_rare: ClassVar[bool] = True
-    max_robust_z: float
-
-    @property
-    def limit(self) -> float:
-        """What a score is compared with."""
-        return -self.max_robust_z
 
     def score(self, frames: MeasuredFrames) -> Column:
         """Return the robust z of the logarithm of the edge ratio; NaN in small populations."""
         return robust_z(np.log(np.maximum(frames.column("edge_ratio"), _LEAST_RATIO)), frames.populations, _LOG_FLOOR)
-
-    def keep(self, scores: Column) -> Mask:
-        """Keep what lies no more than the limit below its population, and what has no population."""
-        return np.asarray(~(scores < self.limit))

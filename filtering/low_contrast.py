@@ -5,30 +5,20 @@ from typing import ClassVar
 
 import numpy as np
 
-from filtering.measured import Column, Mask, MeasuredFrames, robust_z
+from filtering.measured import Column, MeasuredFrames, robust_z
+from filtering.relative_limit import FarBelow
 
 _LOG_FLOOR = 0.25  # a factor of 1.3
 
 
 @dataclass(frozen=True, slots=True)
-class LowContrast:
+class LowContrast(FarBelow):
     """Drops frames far flatter than others of their camera and time of day."""
 
     rule: ClassVar[str] = "low_contrast.relative"
     reason: ClassVar[str] = "low_contrast"
     unit: ClassVar[str] = "robust z of log contrast"
-    spares_rare: ClassVar[bool] = True
-    max_robust_z: float
-
-    @property
-    def limit(self) -> float:
-        """What a score is compared with."""
-        return -self.max_robust_z
 
     def score(self, frames: MeasuredFrames) -> Column:
         """Return the robust z of the logarithm of the contrast; NaN in small populations."""
         return robust_z(np.log1p(frames.column("contrast")), frames.populations, _LOG_FLOOR)
-
-    def keep(self, scores: Column) -> Mask:
-        """Keep what lies no more than the limit below its population, and what has no population."""
-        return np.asarray(~(scores < self.limit))

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 
 from filtering.measured import Column, Mask, MeasuredFrames, robust_z
+from filtering.relative_limit import FarAbove
 
 _SHARE_FLOOR = 0.01
 
@@ -30,24 +31,13 @@ class DeadTail:
 
 
 @dataclass(frozen=True, slots=True)
-class RelativeTail:
+class RelativeTail(FarAbove):
     """Drops frames with a tail that others of their camera and time of day do not have."""
 
     rule: ClassVar[str] = "truncated_tail.relative"
     reason: ClassVar[str] = "truncated_tail"
     unit: ClassVar[str] = "robust z of the share of rows in the tail"
-    spares_rare: ClassVar[bool] = True
-    max_robust_z: float
-
-    @property
-    def limit(self) -> float:
-        """What a score is compared with."""
-        return self.max_robust_z
 
     def score(self, frames: MeasuredFrames) -> Column:
         """Return the robust z of the share of rows in the tail; NaN in small populations."""
         return robust_z(frames.column("tail_share"), frames.populations, _SHARE_FLOOR)
-
-    def keep(self, scores: Column) -> Mask:
-        """Keep what lies no more than the limit above its population, and what has no population."""
-        return np.asarray(~(scores > self.limit))

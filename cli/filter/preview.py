@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from driveflow.images.pixels import PixelReader
     from driveflow.place import Place
     from driveflow.snapshots import SnapshotTables
+    from filtering.filter_frames import FilterRequest
     from filtering.preview import Preview
 
 
@@ -113,13 +114,10 @@ def _of_batches(flow: "Flow", addresses: dict[str, str], place: "Place", scratch
 
 def _look(asked: _Asked, flow: "Flow", place: "Place", frames: _Frames) -> "tuple[dict[str, Json], str]":
     from cli.data.progress import shown_progress
-    from driveflow.by_hand import by_hand_now
     from driveflow.images.pixels import PixelReader, place_cache
     from driveflow.signal_store import SignalStore
     from driveflow.withdrawn import withdrawn_ids
-    from filtering.filter_frames import FilterRequest
     from filtering.fingerprint import fingerprint_frames
-    from filtering.pixel_digests import PixelDigests
     from filtering.preview import Price, preview, training_frames
     from filtering.preview_page import preview_page
     from filtering.sampled import sample_drives
@@ -128,17 +126,7 @@ def _look(asked: _Asked, flow: "Flow", place: "Place", frames: _Frames) -> "tupl
     pixels = PixelReader(frames.locations, place_cache(place), withdrawn_ids(place.store))
     with shown_progress("measure") as progress:
         measured = fingerprint_frames(part.frames["frame_id"], pixels, SignalStore(place.store), progress)
-    request = FilterRequest(
-        tables=part,
-        signals=measured.signals,
-        filters=flow.filters,
-        corner_cases=flow.corner_cases,
-        pixels=pixels,
-        by_hand=by_hand_now(place.store),
-        vectors=_vectors(flow, part, pixels, place),
-        arrival=tuple(batch.name for batch in flow.batches) if flow.filters.by_arrival else (),
-        digests=PixelDigests(place.store),
-    )
+    request = _request(flow, part, measured.signals, (pixels, place))
     price = Price(asked.cost_per_frame or flow.labeling.cost_per_frame, flow.labeling.currency)
     seen = preview(request, training_frames(frames.tables), price)
     if asked.html is not None:
@@ -153,6 +141,26 @@ def _look(asked: _Asked, flow: "Flow", place: "Place", frames: _Frames) -> "tupl
         **seen.to_json(),
     }
     return told, _text(seen)
+
+
+def _request(
+    flow: "Flow", part: "SnapshotTables", signals: "pa.Table", at: "tuple[PixelReader, Place]"
+) -> "FilterRequest":
+    """Return what the filters of the flow are asked about the frames."""
+    from driveflow.by_hand import by_hand_now
+    from filtering.filter_frames import FilterRequest
+
+    pixels, place = at
+    return FilterRequest(
+        tables=part,
+        signals=signals,
+        filters=flow.filters,
+        corner_cases=flow.corner_cases,
+        pixels=pixels,
+        by_hand=by_hand_now(place.store),
+        vectors=_vectors(flow, part, pixels, place),
+        arrival=tuple(batch.name for batch in flow.batches) if flow.filters.by_arrival else (),
+    )
 
 
 def _vectors(flow: "Flow", part: "SnapshotTables", pixels: "PixelReader", place: "Place") -> "FrameVectors | None":
