@@ -23,10 +23,10 @@ class DataValidationSection:
     min_n: Positive = 30
     unreadable_review: Share = 0.0  # pictures that cannot be decoded, of those that were measured
     unreadable_block: Share = 0.05
-    left_out_review: Share = 0.05  # files and label lines that the import could not use, of frames and boxes
+    left_out_review: Share = 0.01  # files and label lines that the import could not use, of frames and boxes
     left_out_block: Share = 1.0
     outside_px: _FromZero = 1.0  # so far a box may reach out of its picture
-    outside_review: Share = 0.02  # of boxes
+    outside_review: Share = 0.01  # of boxes
     outside_block: Share = 0.5
     empty_review: Share = 0.0  # boxes without area, of boxes
     empty_block: Share = 0.05
