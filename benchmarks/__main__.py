@@ -9,6 +9,7 @@ from benchmarks import (
     bench_neighbours,
     bench_signals,
     bench_storage,
+    bench_value,
     bench_vectors,
 )
 
@@ -24,6 +25,7 @@ def main() -> None:
         bench_incremental,
         bench_vectors,
         bench_evaluation,
+        bench_value,
         bench_gate,
     ):
         benchmark.main()

@@ -1,12 +1,11 @@
-"""Near-duplicate search: the exact leader rule beside faiss, or a blocked brute force, over the same hashes.
+"""Near-duplicate search: the exact leader rule beside faiss, imagededup and a blocked brute force, over equal hashes.
 
-DRIVEFLOW_BENCH_FAISS names a Python that has faiss; DRIVEFLOW_BENCH_HASHES says how many hashes, in place of 10,000,
-100,000 and 1,000,000: 10,000,000 need a few minutes and 6 GB.
+DRIVEFLOW_BENCH_FAISS and DRIVEFLOW_BENCH_IMAGEDEDUP each name a Python that has the peer. DRIVEFLOW_BENCH_HASHES says
+how many hashes, in place of 10,000, 100,000 and 1,000,000: 10,000,000 take ours a quarter of a minute, and faiss hours;
+beyond DRIVEFLOW_BENCH_MOST_FAISS (100,000) hashes it is left out.
 """
 
-import json
 import os
-import subprocess
 from collections.abc import Callable
 
 import numpy as np
@@ -15,10 +14,16 @@ from benchmarks.contender import Figure, measure, print_table, run_as_contender
 
 COUNTS = [int(count) for count in os.environ.get("DRIVEFLOW_BENCH_HASHES", "10000,100000,1000000").split(",")]
 COUNT = int(os.environ.get("DRIVEFLOW_BENCH_COUNT", "10000"))  # of one contender
-MAX_BITS = 4
+MAX_BITS = 6
 RUN = 50  # frames that show one place
-OURS, BRUTE, FAISS = "driveflow, indexed leader rule", "brute force, blocked", "faiss IndexBinaryMultiHash, 4 x 16"
+MODULE = "benchmarks.bench_neighbours"
+OURS, RULES = "driveflow, leader rule over hashes", "driveflow, the same with groups, times, floors"
+BRUTE, FAISS = "brute force, blocked", "faiss IndexBinaryMultiHash, 4 x 16"
+IMAGEDEDUP = "imagededup, brute_force_cython"
+MOST_BY_RULES = 1_000_000
 MOST_BY_BRUTE_FORCE = 100_000
+MOST_BY_FAISS = int(os.environ.get("DRIVEFLOW_BENCH_MOST_FAISS", "100000"))
+MOST_BY_IMAGEDEDUP = 10_000  # ten times as many take it a hundred times as long, and 90 GB
 
 
 def hashes() -> np.ndarray:
@@ -34,6 +39,18 @@ def hashes() -> np.ndarray:
 
 def ours() -> Callable[[], float]:
     """Return the search of driveflow; what is compiled is compiled before."""
+    from driveflow.neighbours.hamming import leaders
+
+    def work(codes: np.ndarray) -> float:
+        return float((leaders(codes, MAX_BITS).leader == np.arange(len(codes))).sum())
+
+    codes = hashes()
+    work(codes[:100])
+    return lambda: work(codes)
+
+
+def with_rules() -> Callable[[], float]:
+    """Return the search that the filter runs, here with one group and nothing else to heed."""
     from driveflow.neighbours.leader_scan import NO_TIME, GroupRules, Memberships, follow
 
     def work(codes: np.ndarray) -> float:
@@ -88,26 +105,52 @@ def with_faiss() -> Callable[[], float]:
     return work
 
 
-CONTENDERS = {OURS: ours, BRUTE: brute_force, FAISS: with_faiss}
+def with_imagededup() -> Callable[[], float]:
+    """Return a search by imagededup: the hashes within the radius of each, and the leader rule over the pairs."""
+    from imagededup.methods import PHash
+
+    hasher = PHash(verbose=False)
+    named = {str(place): f"{code:016x}" for place, code in enumerate(hashes().tolist())}
+
+    def work() -> float:
+        near = hasher.find_duplicates(
+            encoding_map=named, max_distance_threshold=MAX_BITS, search_method="brute_force_cython", num_dist_workers=0
+        )
+        kept: set[int] = set()
+        for place in range(len(named)):
+            if not any(int(other) in kept for other in near[str(place)]):
+                kept.add(place)
+        return float(len(kept))
+
+    return work
+
+
+CONTENDERS = {OURS: ours, RULES: with_rules, BRUTE: brute_force, FAISS: with_faiss, IMAGEDEDUP: with_imagededup}
 
 
 def main() -> None:
     """Print a table for each count; the answer is how many hashes are kept, and must be the same."""
     for count in COUNTS:
         os.environ["DRIVEFLOW_BENCH_COUNT"] = str(count)
-        figures = [measure("benchmarks.bench_neighbours", OURS)]
-        if count <= MOST_BY_BRUTE_FORCE:
-            figures.append(measure("benchmarks.bench_neighbours", BRUTE))
-        if "DRIVEFLOW_BENCH_FAISS" in os.environ:
-            figures.append(_measured_by(os.environ["DRIVEFLOW_BENCH_FAISS"]))
+        figures = list(figures_of(count))
         print_table(f"Leader rule over {count:,} 64-bit hashes, {MAX_BITS} bits", figures, figures[-1].name)
+        if len({figure.answer for figure in figures}) > 1:
+            raise SystemExit("The contenders do not keep the same number of hashes.")
 
 
-def _measured_by(python: str) -> Figure:
-    done = subprocess.run(
-        [python, "-m", "benchmarks.bench_neighbours", FAISS], capture_output=True, text=True, check=True
-    )
-    return Figure(FAISS, **json.loads(done.stdout.splitlines()[-1]))
+def figures_of(count: int) -> list[Figure]:
+    """Return the figures of all that can do `count` hashes here, the peer last."""
+    faiss, imagededup = (os.environ.get(f"DRIVEFLOW_BENCH_{name}", "") for name in ("FAISS", "IMAGEDEDUP"))
+    figures = [measure(MODULE, OURS)]
+    if count <= MOST_BY_RULES:
+        figures.append(measure(MODULE, RULES))
+    if count <= MOST_BY_BRUTE_FORCE:
+        figures.append(measure(MODULE, BRUTE))
+    if imagededup and count <= MOST_BY_IMAGEDEDUP:
+        figures.append(measure(MODULE, IMAGEDEDUP, imagededup))
+    if faiss and count <= MOST_BY_FAISS:
+        figures.append(measure(MODULE, FAISS, faiss))
+    return figures
 
 
 if __name__ == "__main__":

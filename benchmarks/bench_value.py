@@ -1,13 +1,15 @@
 """What mining is worth: a model trained on N mined frames beside one trained on N random frames.
 
-Every seed trains four models, which takes minutes: the sizes are settings, see `--help`.
+Every seed trains four models, one after the other on one thread. `make bench` runs a size that only shows that it all
+works; what counts is FULL, about an hour and a half of one idle core: `python -m benchmarks.bench_value --work FOLDER`.
+It may be interrupted: what each seed gave is kept in FOLDER, models and detections too, and the next call goes on.
 """
 
 import argparse
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +17,9 @@ import pyarrow.compute as pc
 
 from benchmarks.value_experiment import Outcome, Pool, Sizes, Trainer, run_seed, summary
 from benchmarks.value_pools import bike_pool, sample_pool
+from benchmarks.value_results import ResultFolder
+from driveflow.canonical import Json
+from driveflow.code_digest import package_digest
 from driveflow.detectors.catalog import load_detector
 from driveflow.detectors.predict import PredictionStore, predict_frames
 from driveflow.flow.miner_section import MinerSection
@@ -24,6 +29,40 @@ from driveflow.snapshots import Beside, SnapshotTables, write_snapshot
 
 METRIC = "AP50"
 _MIN_SCORE = 0.05
+_SAMPLE_SEED = 7
+_CODE = ("training", "filtering", "driveflow.detectors", "sample")
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """How much is trained, on what."""
+
+    frames: int  # of the sample
+    sizes: Sizes
+    epochs: int
+    image_size_px: int
+
+    def trained(self, seed: int) -> TrainingSection:
+        """Return how a model is trained: on one thread."""
+        return TrainingSection(
+            epochs=self.epochs, image_size_px=self.image_size_px, workers_per_node=1, learning_rate=0.006, seed=seed
+        )
+
+    def to_json(self, title: str, rare_class: str) -> dict[str, Json]:
+        """Return all that decides what a seed gives."""
+        cases: list[Json] = [str(case) for case in cases_of(rare_class, self.sizes.added_frames)]
+        return {
+            "data": title,
+            "first": self.sizes.first_frames,
+            "added": self.sizes.added_frames,
+            "training": str(self.trained(0)),
+            "cases": cases,
+            "code": {name: package_digest(name) for name in _CODE},
+        }
+
+
+FULL = Design(frames=1000, sizes=Sizes(120, 120, 8), epochs=36, image_size_px=256)
+QUICK = Design(frames=240, sizes=Sizes(24, 24, 2), epochs=2, image_size_px=128)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +100,7 @@ class TrainedArm:
         return float(rare.numbers[METRIC] or 0.0)
 
 
-def trainer(pool: Pool, locations: pa.Table, work: Path, epochs: int) -> Trainer:
+def trainer(pool: Pool, locations: pa.Table, work: Path, design: Design) -> Trainer:
     """Return the reference trainer on `pool`."""
     from training.train import TrainingJob, train
 
@@ -69,33 +108,38 @@ def trainer(pool: Pool, locations: pa.Table, work: Path, epochs: int) -> Trainer
 
     def run(tables: SnapshotTables, seed: int) -> TrainedArm:
         snapshot = write_snapshot(_store(work), tables, Beside(locations=locations), {"step": "bench_value"})
-        settings = TrainingSection(epochs=epochs, seed=seed)
-        made = train(TrainingJob(snapshot, settings, work / "scratch", _store(work), pixels))
+        made = train(TrainingJob(snapshot, design.trained(seed), work / "scratch", _store(work), pixels))
         return TrainedArm(pool, pixels, made.uri, work)
 
     return run
 
 
-def cases(pool: Pool, added_frames: int) -> tuple[CornerCaseSection, ...]:
+def cases_of(rare_class: str, added_frames: int) -> tuple[CornerCaseSection, ...]:
     """Return the miners of the experiment: what the champion takes for the rare class, what it doubts, what is new."""
-    share = max(added_frames // 3, 1)
+    few = max(added_frames // 8, 1)
     return (
-        CornerCaseSection(name="rare_class", where=WhereSection(classes=(pool.rare_class,)), quota_frames=share),
-        CornerCaseSection(name="doubtful", miner="uncertainty", quota_frames=share),
         CornerCaseSection(
-            name="new", miner="rare_frames", settings=MinerSection(reference="labeled"), quota_frames=share
+            name="rare_class", where=WhereSection(classes=(rare_class,)), quota_frames=max(added_frames - 2 * few, 1)
+        ),
+        CornerCaseSection(name="doubtful", miner="uncertainty", quota_frames=few),
+        CornerCaseSection(
+            name="new", miner="rare_frames", settings=MinerSection(reference="labeled"), quota_frames=few
         ),
     )
 
 
-def report(title: str, pool: Pool, sizes: Sizes, train: Trainer) -> list[Outcome]:
-    """Run all seeds, print each as it is there, and the paired differences."""
+def report(title: str, pool: Pool, design: Design, train: Trainer, kept: ResultFolder) -> list[Outcome]:
+    """Run all seeds that were not run before, print each as it is there, and the paired differences."""
+    sizes = design.sizes
     print(f"{title}: {METRIC} of {pool.rare_class}, {sizes.first_frames} frames + {sizes.added_frames}")
     print(f"{'seed':>6}{'first':>9}{'mined':>9}{'random':>9}{'again':>9}{'rare mined':>12}{'rare random':>13}{'s':>8}")
     outcomes = []
     for seed in range(sizes.seeds):
         started_s = time.perf_counter()
-        found = run_seed(pool, sizes, train, cases(pool, sizes.added_frames), seed)
+        found = kept.known(seed)
+        if found is None:
+            found = run_seed(pool, sizes, train, cases_of(pool.rare_class, sizes.added_frames), seed)
+            kept.keep(found)
         values = "".join(f"{value:9.3f}" for value in (found.first, found.mined, found.random, found.control))
         took_s = time.perf_counter() - started_s
         print(f"{seed:6}{values}{found.rare_mined:12}{found.rare_random:13}{took_s:8.0f}", flush=True)
@@ -105,24 +149,40 @@ def report(title: str, pool: Pool, sizes: Sizes, train: Trainer) -> list[Outcome
     return outcomes
 
 
-def main(arguments: Sequence[str] = ()) -> None:
+def run(design: Design, work: Path) -> None:
     """Run the experiment on the sample drives, and on bikes where that data set is there."""
+    title = f"Sample drives, {design.frames} frames"
+    pool, locations = sample_pool(work / f"sample_{design.frames}", _store(work), design.frames, _SAMPLE_SEED)
+    kept = ResultFolder.of(work, design.to_json(title, pool.rare_class))
+    report(title, pool, design, trainer(pool, locations, work, design), kept)
+    bikes = bike_pool(_store(work))
+    if bikes is None:
+        print("det_modes_of_transport is not there: the class bike was not measured.")
+        return
+    few = Sizes(min(design.sizes.first_frames, 40), min(design.sizes.added_frames, 40), design.sizes.seeds)
+    small = replace(design, sizes=few)
+    kept = ResultFolder.of(work, small.to_json("det_modes_of_transport", "bike"))
+    report("det_modes_of_transport", bikes[0], small, trainer(*bikes, work, small), kept)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the full size, or what is asked for; without any arguments a size that ends in minutes and claims nothing."""
+    if arguments is None:
+        print("What mining is worth, at a size that claims nothing: it only shows that all of it runs.")
+        with tempfile.TemporaryDirectory() as made:
+            run(QUICK, Path(made))
+        return
     parser = argparse.ArgumentParser(prog="benchmarks.bench_value", description=__doc__)
-    for name, default in (("frames", 2000), ("first", 120), ("added", 120), ("seeds", 8), ("epochs", 12)):
+    parser.add_argument("--work", type=Path, required=True, help="where results are kept, and taken up again")
+    sizes = FULL.sizes
+    for name, default in (
+        ("frames", FULL.frames), ("first", sizes.first_frames), ("added", sizes.added_frames), ("seeds", sizes.seeds),
+        ("epochs", FULL.epochs), ("image_size", FULL.image_size_px),
+    ):  # fmt: skip
         parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--work", type=Path, help="a folder whose trained models are taken up again")
     asked = parser.parse_args(list(arguments))
-    with tempfile.TemporaryDirectory() as made:
-        work = asked.work or Path(made)
-        sizes = Sizes(asked.first, asked.added, asked.seeds)
-        pool, locations = sample_pool(work / "sample", _store(work), asked.frames, 7)
-        report(f"Sample drives, {asked.frames} frames", pool, sizes, trainer(pool, locations, work, asked.epochs))
-        bikes = bike_pool(_store(work))
-        if bikes is None:
-            print("det_modes_of_transport is not there: the class bike was not measured.")
-            return
-        few = Sizes(min(asked.first, 40), min(asked.added, 40), asked.seeds)
-        report("det_modes_of_transport", bikes[0], few, trainer(*bikes, work, asked.epochs))
+    design = Design(asked.frames, Sizes(asked.first, asked.added, asked.seeds), asked.epochs, asked.image_size)
+    run(design, asked.work)
 
 
 def _store(work: Path) -> str:

@@ -21,9 +21,9 @@ class Figure:
     answer: float
 
 
-def measure(module: str, name: str) -> Figure:
-    """Run `python -m module name` and return what it printed."""
-    done = subprocess.run([sys.executable, "-m", module, name], capture_output=True, text=True, check=True)
+def measure(module: str, name: str, python: str = sys.executable) -> Figure:
+    """Run `python -m module name` and return what it printed; a peer may live in an environment of its own."""
+    done = subprocess.run([python, "-m", module, name], capture_output=True, text=True, check=True)
     values = json.loads(done.stdout.splitlines()[-1])
     return Figure(name, values["cpu_s"], values["peak_mb"], values["answer"])
 

@@ -15,6 +15,7 @@ from filtering.corner_cases import CornerCaseRequest, find_corner_cases
 from filtering.rarity import shuffled
 
 CONFIDENCE = 0.95
+_LEAST_SCORE = 0.02  # a young champion hardly dares to name a rare class: the order of its scores is what helps
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +110,13 @@ def mined(
     request = CornerCaseRequest(
         tables=hidden(pool.tables, first),
         signals=pool.signals,
-        labeling=LabelingSection(budget_frames=budget, control_share=0.0, diversity="k_center", seed=seed),
+        labeling=LabelingSection(
+            budget_frames=budget,
+            control_share=0.0,
+            diversity="k_center",
+            prelabel_min_score=_LEAST_SCORE,
+            seed=seed,
+        ),
         corner_cases=cases,
         predictions=seen,
         seen=(seen,),

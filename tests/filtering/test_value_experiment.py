@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
-from benchmarks.value_experiment import Pool, Sizes, difference, hidden, run_seed, summary
+from benchmarks.value_experiment import Outcome, Pool, Sizes, difference, hidden, run_seed, summary
+from benchmarks.value_results import ResultFolder
 from driveflow import tables
 from driveflow.flow.miner_section import MinerSection
 from driveflow.flow.sections import CornerCaseSection, WhereSection
@@ -83,3 +84,19 @@ def test_the_interval_is_students():
     found = difference("a", [1.0, 2.0, 3.0, 4.0], [0.0, 0.0, 0.0, 0.0])
 
     assert (found.low, found.high) == pytest.approx((0.4457, 4.5543), abs=1e-4)
+
+
+def test_a_seed_that_was_run_is_taken_up_again_and_one_of_another_design_is_not(tmp_path):
+    outcome = Outcome(3, 0.1, 0.4, 0.3, 0.2, 9, 2)
+    ResultFolder.of(tmp_path, {"added": 12}).keep(outcome)
+
+    assert ResultFolder.of(tmp_path, {"added": 12}).known(3) == outcome
+    assert ResultFolder.of(tmp_path, {"added": 12}).known(4) is None
+    assert ResultFolder.of(tmp_path, {"added": 13}).known(3) is None
+
+
+def test_a_result_that_was_cut_off_counts_as_none(tmp_path):
+    kept = ResultFolder.of(tmp_path, {"added": 12})
+    (kept.folder / "seed_003.json").write_text('{"seed": 3')
+
+    assert kept.known(3) is None
