@@ -22,7 +22,11 @@ def with_box_ids(boxes: pl.DataFrame, speakers: pl.DataFrame) -> pl.DataFrame:
     if named.all():
         keys = pa.table({name: boxes[name].to_arrow(compat_level=pl.CompatLevel.oldest()) for name in _ORDER})
         order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in _ORDER])
-        return boxes.rename({"own_id": "box_id"}).select(pl.all().gather(pl.Series(order.to_numpy())))
+        return (
+            boxes.rename({"own_id": "box_id"})
+            .drop("place", "line")
+            .select(pl.all().gather(pl.Series(order.to_numpy())))
+        )
     boxes = boxes.with_columns(_named=named).sort("place", "turn", "line", "x1", "y1", "x2", "y2", maintain_order=True)
     named = boxes["_named"]
     unnamed = boxes.filter(~named).join(speakers.select("speaker", "frame_id"), on="speaker", maintain_order="left")

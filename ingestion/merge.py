@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.snapshots import Beside, SnapshotTables
@@ -65,8 +66,9 @@ def merge_snapshots(batches: Sequence[NamedSnapshot], rules: MergeRules) -> Merg
     chosen = Chooser(rules.merge, [batch.name for batch in batches]).choose(
         (_part(entry.batch) for entry in heard), places.table
     )
-    united = _unite(heard, chosen, places, rules)
-    tables = _tables(united, places, classes)
+    order = places.table.sort("frame_id").with_row_index("place")
+    united = _unite(heard, chosen, order, rules)
+    tables = _tables(united, order, classes)
     conflicts = [united.frames.conflicts, united.sources.conflicts, united.boxes.conflicts]
     decided = decisions(chosen.left_out, places, tables, [part.decisions for part in withdrawn])
     beside = merged_beside([entry.batch for entry in heard], decided, [*conflicts, split_conflicts(places)], tables)
@@ -105,7 +107,7 @@ def _place(heard: Sequence[Heard], rules: MergeRules) -> Places:
     return place_batches(new, SplitRules(rules.holdout, rules.splits, rules.fixed_splits), placed)
 
 
-def _unite(heard: Sequence[Heard], chosen: Chosen, places: Places, rules: MergeRules) -> _United:
+def _unite(heard: Sequence[Heard], chosen: Chosen, places: pl.DataFrame, rules: MergeRules) -> _United:
     order = order_of(rules.merge.rule, heard, rules)
     speakers = _distinct(chosen.parts, order)
     repeated = sum(part.boxes.num_rows for turn, part in enumerate(chosen.parts) if turn not in speakers)
@@ -120,7 +122,7 @@ def _unite(heard: Sequence[Heard], chosen: Chosen, places: Places, rules: MergeR
     )
     looked = frames.select("frame_id", "annotated_classes", "turn", "by")
     spoken = [BoxPart(turn, chosen.parts[turn].name, chosen.parts[turn].boxes) for turn in speakers]
-    boxes = unite_in_ranges(spoken, looked, places.table["frame_id"], box_rules(heard, rules))
+    boxes = unite_in_ranges(spoken, looked, places["frame_id"], box_rules(heard, rules))
     found = unite_frames(frames, _voice(rules, order))
     reviewed = United(_without_disputed(found.table, boxes.disputed), found.conflicts)
     return _United(reviewed, unite_sources(sources), boxes, repeated)
@@ -161,16 +163,23 @@ def _without_disputed(frames: pl.DataFrame, disputed: pl.DataFrame) -> pl.DataFr
     return joined.with_columns(annotated_classes=found).drop("_out")
 
 
-def _tables(united: _United, places: Places, classes: tuple[str, ...]) -> SnapshotTables:
-    frames = united.frames.table.drop("split", "drive_group").join(places.table, on="frame_id")
-    sources = united.sources.table
-    if frames.height < united.frames.table.height:
-        sources = sources.join(frames.select("frame_id"), on="frame_id", how="semi")
-    ordered = {
-        name: table.sort(columns.KEYS[name]).select(schema.names).to_arrow()
-        for name, table, schema in (("frames", frames, columns.FRAMES), ("sources", sources, columns.SOURCES))
-    }
-    return SnapshotTables(**ordered, boxes=united.boxes.boxes, classes=classes)
+def _tables(united: _United, places: pl.DataFrame, classes: tuple[str, ...]) -> SnapshotTables:
+    frames = united.frames.table.drop("split", "drive_group").join(places, on="frame_id").sort("place")
+    sources = united.sources.table.join(places.select("frame_id", "place"), on="frame_id")
+    return SnapshotTables(
+        frames=frames.select(columns.FRAMES.names).to_arrow(),
+        sources=_sorted_sources(sources).select(columns.SOURCES.names).to_arrow(),
+        boxes=united.boxes.boxes,
+        classes=classes,
+    )
+
+
+def _sorted_sources(sources: pl.DataFrame) -> pl.DataFrame:
+    """Return `sources` by key; `place` goes as their frames do, and numbers are sorted faster than texts."""
+    keys = ["place", *columns.KEYS["sources"][1:]]
+    table = sources.select(keys).to_arrow(compat_level=pl.CompatLevel.oldest())
+    order = pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys])
+    return sources.select(pl.all().gather(pl.Series(order.to_numpy())))
 
 
 def _counts(

@@ -107,6 +107,8 @@ class Chooser:
 
     def _reasons(self, part: Part, places: pl.DataFrame) -> pl.DataFrame:
         """Return frame_id and reason of every frame of a batch; no reason: it is taken."""
+        if not self._asks(part.name):
+            return part.frames.select("frame_id", reason=pl.lit(""))
         frames = part.frames.drop("split", "drive_group").join(places, on="frame_id", how="left", maintain_order="left")
         reasons = np.full(frames.height, "", dtype="<U8")
         for where in (self._where, self._of_batch.get(part.name)):
@@ -118,6 +120,11 @@ class Chooser:
         if part.name in self.section.quotas:
             reasons[self._over_quota(frames, part.name, reasons == "")] = "quota"
         return frames.select("frame_id", pl.Series("reason", reasons.tolist(), dtype=pl.String))
+
+    def _asks(self, batch: str) -> bool:
+        """Tell whether anything may leave out frames of a batch."""
+        sampled = any(sample.batch in {"", batch} for sample in self._samples)
+        return bool(self._where or self._of_batch.get(batch) or sampled or batch in self.section.quotas)
 
     def _sampled(self, sample: _Sample, number: int, frames: pl.DataFrame, part: Part) -> Mask:
         asked = np.ones(frames.height, np.bool_) if sample.where is None else sample.where.mask(frames, part.sources)

@@ -20,7 +20,7 @@ from ingestion.merge_boxes import BoxRules, Settler, looked_by
 from ingestion.overlap import Ints
 
 _BOXES_AT_ONCE = 200_000  # looked at together; bounds memory, not the result
-_NOWHERE = -1
+_NOBODY = -1  # turn of what is settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +60,11 @@ class _Union:
 def unite_in_ranges(
     parts: Sequence[BoxPart], looked: pl.DataFrame, placed: pl.Series, rules: BoxRules, at_once: int = _BOXES_AT_ONCE
 ) -> RangedBoxes:
-    """Return one set of boxes for each frame and class of the `placed` frames.
+    """Return one set of boxes for each frame and class of the `placed` frames, whose ids are sorted.
 
     `looked` has frame_id, annotated_classes, turn and by of every frame of the batches.
     """
-    places = placed.sort().to_frame("frame_id").with_row_index("place")
+    places = placed.to_frame("frame_id").with_row_index("place")
     union = _Union(Settler(rules), looked.sort("frame_id", maintain_order=True), places)
     for some in _ranges(parts, union.looked, at_once):
         _unite(some, union)
@@ -103,49 +103,37 @@ def _cuts(frames: pa.ChunkedArray | pl.Series, firsts: Sequence[str]) -> list[in
 
 
 def _unite(some: _Range, union: _Union) -> None:
-    boxes = pa.concat_tables([part.boxes for part in some.parts]).combine_chunks()
-    runs = _runs(some.parts, boxes)
+    firsts = np.cumsum([0, *(part.boxes.num_rows for part in some.parts)])
+    runs = pl.concat(_runs(part, int(first)) for part, first in zip(some.parts, firsts, strict=False))
     speakers = _speakers(runs, some.looked)
-    runs = runs.with_columns(shared=pl.col("frame_id").is_in(speakers["frame_id"].implode()))
-    lonely = runs.filter(~pl.col("shared"))
-    crowd = _crowd(boxes, runs.filter("shared"))
+    tables = [part.boxes for part in some.parts]
     if speakers.height:
+        shared = pl.col("frame_id").is_in(speakers["frame_id"].implode())
+        crowd = pl.concat(
+            _crowd(part, int(first), runs.filter(shared & (pl.col("turn") == part.turn)))
+            for part, first in zip(some.parts, firsts, strict=False)
+        )
         left = union.settler.settle(crowd, looked_by(some.looked, speakers))
         settled = left.select(columns.BOXES.names).to_arrow().cast(columns.BOXES)
-        begins = first_of_equal(settled.select(["frame_id"]))
-        found = pl.DataFrame(
-            {
-                "frame_id": pl.Series(settled["frame_id"].take(pa.array(begins))),
-                "start": begins + boxes.num_rows,
-                "rows": np.diff(begins, append=settled.num_rows),
-            }
-        )
-        lonely = pl.concat([lonely.select(found.columns), found])
-        boxes = pa.concat_tables([boxes, settled]).combine_chunks()
-    placed = lonely.join(union.places, on="frame_id", how="left", maintain_order="left").with_columns(
-        pl.col("place").cast(pl.Int64).fill_null(_NOWHERE)
-    )
-    union.leaked += int(placed.filter(pl.col("place") == _NOWHERE)["rows"].sum())
-    ordered = placed.filter(pl.col("place") != _NOWHERE).sort("place")
+        runs = pl.concat([runs.filter(~shared), _runs(BoxPart(_NOBODY, "", settled), int(firsts[-1]))])
+        tables.append(settled)
+    placed = runs.join(union.places, on="frame_id", how="left")
+    leaked = placed["place"].is_null()
+    union.leaked += int(placed["rows"].filter(leaked).sum())
+    ordered = placed.filter(~leaked).sort("place")
     if ordered.height:
-        union.done.add(boxes.take(pa.array(_spread(ordered))))
+        union.done.add(_gathered(tables, ordered))
 
 
-def _runs(parts: Sequence[BoxPart], boxes: pa.Table) -> pl.DataFrame:
-    """Return frame_id, turn, by, and first row and count of rows, of what each batch says of each frame."""
-    begins = first_of_equal(boxes.select(["frame_id"]))
-    lengths = [part.boxes.num_rows for part in parts]
-    starts = np.cumsum([0, *lengths])
-    begins = np.union1d(begins, starts[:-1][np.array(lengths, np.int64) > 0])  # two batches may meet in one frame
-    part = np.searchsorted(starts, begins, side="right") - 1
-    return pl.DataFrame(
-        {
-            "frame_id": pl.Series(boxes["frame_id"].take(pa.array(begins))),
-            "turn": np.array([part.turn for part in parts], np.int64)[part],
-            "start": begins,
-            "rows": np.diff(begins, append=boxes.num_rows),
-        }
-    ).with_columns(by=pl.Series([part.by for part in parts], dtype=pl.String).gather(part))
+def _runs(part: BoxPart, first: int) -> pl.DataFrame:
+    """Return frame_id, turn, first row and count of rows of what a batch says of each frame; it begins at `first`."""
+    begins = first_of_equal(part.boxes.select(["frame_id"]))
+    found = {
+        "frame_id": pl.Series(part.boxes["frame_id"].take(pa.array(begins)), dtype=pl.String),
+        "start": begins + first,
+        "rows": np.diff(begins, append=part.boxes.num_rows),
+    }
+    return pl.DataFrame(found).with_columns(turn=pl.lit(part.turn, pl.Int64))
 
 
 def _speakers(runs: pl.DataFrame, looked: pl.DataFrame) -> pl.DataFrame:
@@ -155,10 +143,19 @@ def _speakers(runs: pl.DataFrame, looked: pl.DataFrame) -> pl.DataFrame:
     return speakers.filter(pl.col("frame_id").is_duplicated())
 
 
-def _crowd(boxes: pa.Table, runs: pl.DataFrame) -> pl.DataFrame:
-    crowd = pl.DataFrame(pl.from_arrow(boxes.take(pa.array(_spread(runs)))))
-    times = np.repeat(np.arange(runs.height), runs["rows"].to_numpy())
-    return crowd.hstack([runs["turn"].gather(times), runs["by"].gather(times)])
+def _crowd(part: BoxPart, first: int, runs: pl.DataFrame) -> pl.DataFrame:
+    """Return the boxes of `runs`, with who drew them."""
+    taken = part.boxes.take(pa.array(_spread(runs) - first))
+    boxes = pl.DataFrame(pl.from_arrow(taken))
+    return boxes.with_columns(turn=pl.lit(part.turn, pl.Int64), by=pl.lit(part.by))
+
+
+def _gathered(tables: Sequence[pa.Table], runs: pl.DataFrame) -> pa.Table:
+    """Return the rows of all runs; the frame is the same for each row of a run, and its id is long."""
+    rest = pa.concat_tables(tables).drop_columns(["frame_id"]).combine_chunks()
+    ids = runs["frame_id"].to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string())
+    frames = ids.take(pa.array(np.repeat(np.arange(runs.height), runs["rows"].to_numpy())))
+    return rest.take(pa.array(_spread(runs))).add_column(0, columns.BOXES.field("frame_id"), frames)
 
 
 def _spread(runs: pl.DataFrame) -> Ints:

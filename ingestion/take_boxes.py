@@ -161,6 +161,7 @@ def _mapped(boxes: pl.DataFrame, speakers: pl.DataFrame, classes: ClassMap, batc
         attributes = [_with_foreign_class(text, name) if ignored else text for text, name, ignored in told]
         found = found.with_columns(attributes=pl.Series(attributes, dtype=pl.String))
     found = found.with_columns(ignore=pl.col("ignore") | pl.col("ignored"), class_name=pl.col("to"))
+    found = found.drop("to", "ignored", "normalised", "exif_turn", "width", "height")
     found = with_box_ids(found, speakers)
     said = {"frame_id": speakers["frame_id"], "by": speakers["by"]}
     found = found.with_columns(**{name: values.gather(found["speaker"]) for name, values in said.items()})

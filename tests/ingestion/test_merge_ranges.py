@@ -26,7 +26,7 @@ def _united(found, how, at_once):
         for turn, entry in enumerate(heard)
     ]
     looked = pl.concat(frames).select("frame_id", "annotated_classes", "turn", "by")
-    united = unite_in_ranges(parts, looked, looked["frame_id"].unique(), box_rules(heard, how), at_once)
+    united = unite_in_ranges(parts, looked, looked["frame_id"].unique().sort(), box_rules(heard, how), at_once)
     disputed = sorted(united.disputed.iter_rows())
     return united.boxes.to_pylist(), united.conflicts.to_pylist(), disputed, dict(united.counts)
 
