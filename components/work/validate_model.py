@@ -94,32 +94,34 @@ def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest
     challenger = measured.of(str(inputs["model"]))
     champion, away = champion_or_reason(settings, measured.of)
     models = str(inputs["model"]), settings["champion"] if champion is not None else ""
-    verdict = judge(
-        JudgeRequest(
-            challenger,
-            champion,
-            read_section(GateSection, settings["gate"]),
-            leak,
-            champion_leak=champion_leak(context, tables, signals),
-            away=away,
-            regressions=regression_sets(context),
-            cost=cost_of(context, models, pixels, sorted(tables.frames["frame_id"].to_pylist())),
-        )
+    asked = JudgeRequest(
+        challenger,
+        champion,
+        read_section(GateSection, settings["gate"]),
+        leak,
+        champion_leak=champion_leak(context, tables, signals),
+        away=away,
+        regressions=regression_sets(context),
+        cost=cost_of(context, models, pixels, sorted(tables.frames["frame_id"].to_pylist())),
     )
     return ReportRequest(
         model=settings["model"],
-        verdict=verdict,
+        verdict=judge(asked),
         challenger=challenger,
         champion=champion,
         leak=leak,
         pictures=lambda frame_id: decode_rgb(pixels.read(frame_id)),
         worst_frames=settings["validation"]["worst_frames"],
-        provenance={
-            "Run": context.run_id,
-            "Training snapshot": training.snapshot_id,
-            "Hold-out snapshot": holdout.snapshot_id,
-        },
+        provenance=_provenance(context, training, holdout),
     )
+
+
+def _provenance(context: StepContext, training: "Snapshot", holdout: "Snapshot") -> dict[str, str]:
+    return {
+        "Run": context.run_id,
+        "Training snapshot": training.snapshot_id,
+        "Hold-out snapshot": holdout.snapshot_id,
+    }
 
 
 def _leak(context: StepContext, signals: "pa.Table", training: "Snapshot", holdout: "SnapshotTables") -> "LeakReport":
