@@ -1,4 +1,5 @@
 import io
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
@@ -7,6 +8,8 @@ from PIL import Image
 from driveflow.flow.sections import FilterSection
 from driveflow.snapshots import SnapshotTables
 from filtering.filter_frames import FilterOutcome, FilterRequest, filter_frames
+from filtering.kept_index import KeptIndex
+from filtering.pixel_digests import PixelDigests
 from filtering.verify import Evidence, verify_decisions
 from tests.driveflow.images.made import scene
 from tests.filtering.made import Held, Made, column, measured, snapshot
@@ -96,3 +99,26 @@ def test_a_picture_that_cannot_be_read_is_no_copy():
     frames = [Made("a", 7), Made("b", 7, "other", "left")]
 
     assert run(frames, Held({"a": png(1, 1), "b": b"cut"})).counts["kept"] == 2
+
+
+def test_an_old_frame_is_decoded_once_for_all_batches_and_only_where_a_new_one_looks_like_it(tmp_path):
+    data = {name: png(seed, 1) for name, seed in (("a", 1), ("b", 2), ("c", 1), ("d", 3), ("e", 1))}
+    frames = [
+        Made("a", 7, drive="monday"),
+        Made("b", 0xFF00, drive="monday"),
+        Made("c", 7, drive="tuesday", camera="left"),
+        Made("d", 0xFF0000, drive="tuesday", camera="left"),
+        Made("e", 7, drive="wednesday", camera="rear"),
+    ]
+    index, days, read = KeptIndex(tmp_path.as_uri()), ("monday", "tuesday", "wednesday"), []
+
+    for count in (1, 2, 3):
+        come = [made for made in frames if made.drive in days[:count]]
+        pixels = Counted(data)
+        digests = PixelDigests(tmp_path.as_uri())
+        request = FilterRequest(snapshot(come), measured(come), FilterSection(), pixels=pixels, digests=digests)
+        outcome = filter_frames(replace(request, arrival=days[:count], index=index))
+        read.append(pixels.read_ids)
+
+    assert read == [set(), {"a", "c"}, {"e"}]
+    assert column(outcome.decisions, "twin") == [None, None, "a", None, "a"]

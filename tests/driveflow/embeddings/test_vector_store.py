@@ -1,4 +1,5 @@
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from driveflow.embeddings.vector_store import VectorStore
@@ -66,3 +67,28 @@ def test_a_damaged_part_counts_as_missing_until_it_is_written_again(store, tmp_p
 def test_rows_of_another_size_are_refused(store):
     with pytest.raises(ValueError, match=r"got \(1, 2\)"):
         store.append(["a"], np.zeros((1, 2), np.float32))
+
+
+def test_rows_come_in_the_order_that_is_asked_and_of_zeros_where_a_frame_has_none(store):
+    store.append(["b", "a"], rows(2, 1))
+    store.append(["c"], rows(3))
+    asked = pa.array(["c", "x", "a"])
+    wanted = np.array([rows(3)[0], [0, 0, 0], rows(1)[0]])
+
+    assert np.array_equal(store.rows(asked), wanted)
+    assert np.array_equal(store.load(["a", "b", "c"]).rows(asked), wanted)
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_parts_are_bounded_and_bring_every_known_row_once(store, held):
+    names = [f"{number:05}" for number in range(20_000)]
+    for start in range(0, 20_000, 5_000):
+        store.append(names[start : start + 5_000], rows(*range(start, start + 5_000)))
+    asked = pa.array(names[::-1])
+    parts = list((store.load(names) if held else store).parts(asked))
+
+    places = np.concatenate([at for at, _ in parts])
+    assert sorted(places.tolist()) == list(range(20_000))
+    assert max(len(at) for at, _ in parts) <= 10_000
+    for at, vectors in parts:
+        assert np.array_equal(vectors, rows(*(19_999 - at)))
