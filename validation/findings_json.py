@@ -40,5 +40,5 @@ def worst_json(frame: WorstFrame) -> dict[str, Json]:
 
 
 def _frame(frame: ChangedFrame) -> dict[str, Json]:
-    objects: list[Json] = [asdict(item) for item in frame.objects]
+    objects: list[Json] = [{**asdict(item), "corners": list(item.corners)} for item in frame.objects]
     return {"frame_id": frame.frame_id, "drive_group": frame.drive_group, "objects": objects}

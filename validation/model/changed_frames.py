@@ -7,7 +7,7 @@ import numpy as np
 from validation.model.evaluation import Evaluation
 from validation.model.match import NONE, overlapping_pairs
 from validation.model.scene import Bools, Detected, Ints, Scene, Truth
-from validation.model.worst_frames import DrawnBox, corners_of, drawn_boxes
+from validation.model.worst_frames import Corners, DrawnBox, corners_of, drawn_boxes
 
 _SAME_BOX = 0.5  # two false detections of a class are one mistake of both models from this overlap on
 
@@ -30,6 +30,7 @@ class ChangedObject:
 
     class_name: str
     height_px: float
+    corners: Corners
     score: float | None = None
 
 
@@ -150,12 +151,13 @@ def _frame(loser: Evaluation, winner: Evaluation, turned: _Turned, row: int, sho
 
 def _object(scene: Scene, row: int) -> ChangedObject:
     corners = scene.truth.corners[row]
-    return ChangedObject(scene.classes[scene.truth.label[row]], float(corners[3] - corners[1]))
+    return ChangedObject(scene.classes[scene.truth.label[row]], float(corners[3] - corners[1]), corners_of(corners))
 
 
 def _false(scene: Scene, row: int) -> ChangedObject:
     corners, score = scene.detected.corners[row], float(scene.detected.score[row])
-    return ChangedObject(scene.classes[scene.detected.label[row]], float(corners[3] - corners[1]), score)
+    name = scene.classes[scene.detected.label[row]]
+    return ChangedObject(name, float(corners[3] - corners[1]), corners_of(corners), score)
 
 
 def _of_winner(winner: Evaluation, objects: Ints) -> tuple[DrawnBox, ...]:
