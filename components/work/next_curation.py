@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING, Any
 from components.work.pages import markdown_table
 from driveflow.canonical import Json
 from driveflow.errors import IntegrityError, NotFoundError
-from driveflow.steps import StepContext
+from driveflow.steps import StepContext, Value
 
 if TYPE_CHECKING:
     from driveflow.next_curation import NextCuration, Query
-    from driveflow.snapshots import Snapshot
     from validation.gate import Verdict
     from validation.model.evaluation import Evaluation
 
@@ -19,15 +18,23 @@ OUTPUT = "next_curation"
 
 
 def keep_next_curation(
-    context: StepContext, verdict: "Verdict", challenger: "Evaluation", holdout: "Snapshot"
+    context: StepContext, inputs: Mapping[str, Value], verdict: "Verdict", challenger: "Evaluation"
 ) -> "tuple[str, NextCuration]":
-    """Keep what the next curation should look for, and return its address and what it says."""
+    """Keep what the next curation should look for, and return its address and what it says.
+
+    `inputs` are those of the step validate_model; tags that its slices left out ask for nothing here either.
+    """
     from components.work.settings import read_section
+    from components.work.table_objects import read_table
     from driveflow.flow.sections import GateSection
     from driveflow.next_curation import NextCuration, put_next_curation
+    from driveflow.snapshots import open_snapshot
+    from validation.model.sound_tags import without_doubted_tags
     from validation.next_queries import next_queries
 
     settings: Any = context.settings
+    holdout = open_snapshot(str(inputs["holdout"]))
+    frames, _ = without_doubted_tags(holdout.frames(), holdout.sources(), read_table(str(inputs["signals"])))
     gate = read_section(GateSection, settings["gate"])
     made = NextCuration(
         run_id=context.run_id,
@@ -35,7 +42,7 @@ def keep_next_curation(
         digest=verdict.challenger,
         holdout_id=verdict.holdout_id,
         outcome=verdict.outcome,
-        queries=next_queries(verdict, challenger, holdout.frames(), gate),
+        queries=next_queries(verdict, challenger, frames, gate),
     )
     return put_next_curation(context.place.store, made), made
 

@@ -22,7 +22,6 @@ SPEC = StepSpec("validate_model", ("components.work", "validation"))
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return the verdict, with the report that shows what it stands on, and what the next curation should look for."""
     from components.work.next_curation import OUTPUT, keep_next_curation, queries_page
-    from driveflow.snapshots import open_snapshot
     from validation.report_json import classification_page, metrics_page, report_json, verdict_json
 
     request = _judged(context, inputs)
@@ -38,8 +37,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     }
     kept = _keep(context, canonical_json(facts), ".json")
     full = _keep(context, canonical_json(report_json(request)), ".json")
-    holdout = open_snapshot(str(inputs["holdout"]))
-    asked, made = keep_next_curation(context, verdict, request.challenger, holdout)
+    asked, made = keep_next_curation(context, inputs, verdict, request.challenger)
     pages["summary"] += queries_page(made.queries, "What the next curation searches for")
     counts = {"frames": request.challenger.frames, "drive_groups": request.challenger.drive_groups}
     return StepResult(

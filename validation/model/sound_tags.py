@@ -22,12 +22,19 @@ def with_sound_tags(request: EvaluationRequest) -> tuple[EvaluationRequest, tupl
     Every way to cut slices (predicates, conditions, dimensions) reads the tags of frames, so a tag that is gone is in
     no slice; the frame itself counts as before.
     """
-    found = check_tags(request.frames, request.sources, request.signals)
+    frames, found = without_doubted_tags(request.frames, request.sources, request.signals)
     if not found.against.height:
         return request, ()
-    frame_ids = found.frame_ids()
-    told = Correction(KIND, len(frame_ids), _examples(found), _DONE)
-    return replace(request, frames=_without(request.frames, found)), (told,)
+    told = Correction(KIND, len(found.frame_ids()), _examples(found), _DONE)
+    return replace(request, frames=frames), (told,)
+
+
+def without_doubted_tags(
+    frames: pa.Table, sources: pa.Table | None, signals: pa.Table | None
+) -> tuple[pa.Table, TagCheck]:
+    """Return `frames` without the tags of a time of day that are doubted, and which those are."""
+    found = check_tags(frames, sources, signals)
+    return (_without(frames, found) if found.against.height else frames), found
 
 
 def _examples(found: TagCheck) -> tuple[str, ...]:
