@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 from driveflow.flow.sections import Metric
 from driveflow.pages import html
 from driveflow.pages.html import Html
-from validation.model.compare import Draws, compare
+from validation.model.compare import Comparison, Draws, Estimate, compare
 from validation.model.evaluation import Evaluation
 from validation.pages.album import Pictures
 from validation.pages.banner import counted
 from validation.pages.findings import Findings, find
 from validation.pages.frames import Galleries
 from validation.pages.measured import Measured, Section, measured_sections
-from validation.pages.numbers import headline_table
 from validation.pages.origin import provenance_table
+from validation.pages.words import agrees, span
 from validation.report import frames_section, laid_out, within_bounds
 
 
@@ -34,7 +34,7 @@ class EvaluationPage:
 def evaluation_html(request: EvaluationPage) -> str:
     """Return the evaluation as one self-contained page under 5 MB."""
     model = request.evaluation
-    measured = Measured(model, None, compare(model, None, request.metric, request.draws))
+    measured = Measured(model, None, _comparison(request))
     found = find(model, None, measured.comparison, request.worst_frames)
 
     def build(shown: Galleries) -> str:
@@ -47,17 +47,33 @@ def evaluation_html(request: EvaluationPage) -> str:
     return within_bounds(build, found, request.pictures)
 
 
+def _comparison(request: EvaluationPage) -> Comparison:
+    """Return the metric with intervals; AP50 where AP was measured over other overlaps than COCO's."""
+    found = compare(request.evaluation, None, request.metric, request.draws)
+    if agrees(found.overall, request.evaluation.numbers.get(request.metric)):
+        return found
+    return compare(request.evaluation, None, "AP50", request.draws)
+
+
 def _first_screen(request: EvaluationPage, found: Findings) -> list[Html]:
     model = request.evaluation
-    shown = ("AP", "AP50", "AP75", "AR100")
-    cards = [html.Card(name, "–" if (value := model.numbers.get(name)) is None else f"{value:.3f}") for name in shown]
+    estimates = {part.name: part for part in found.headline}
+    cards = [_card(name, model.numbers.get(name), estimates[name]) for name in ("AP", "AP50", "AP75", "AR100")]
+    note = "Below each number its 95 % interval: what other drives might have shown."
+    asked = ", ".join(model.by_threshold)
     return [
         html.element("h1", {}, "Evaluation of ", html.name(request.title)),
-        html.element("p", {"class": "info facts"}, counted(model)),
-        html.cards(cards),
-        html.element("h3", {}, "All classes"),
-        headline_table(found.headline, request.metric, None),
+        html.element("p", {"class": "info facts"}, counted(model), f" · mode {model.mode}"),
+        html.cards([card for card in cards if card is not None]),
+        html.paragraph(note, f" AP is the mean over IoU {asked}." if asked else "", tone="info"),
     ]
+
+
+def _card(name: str, value: float | None, found: Estimate) -> html.Card | None:
+    """Return a number with its interval; where other overlaps were asked for, the number has none."""
+    if value is None:
+        return None if found.value is not None else html.Card(name, "–", "no object")
+    return html.Card(name, f"{value:.3f}", span(found.interval) if agrees(found, value) else "")
 
 
 def _provenance(request: EvaluationPage) -> list[tuple[str, str]]:

@@ -9,12 +9,15 @@ import numpy as np
 import pytest
 
 from driveflow.errors import NotFoundError
+from driveflow.flow.sections import SliceSection
 from driveflow.pages.html import escape
 from tests.driveflow.pages.hostile import STORABLE_NAMES
 from tests.driveflow.pages.test_html import Tags
 from tests.validation.reports import perfect_evaluation, render, report_request
+from tests.validation.scenes import simple, square
 from validation.evaluation_page import EvaluationPage, evaluation_html
 from validation.model.compare import Draws
+from validation.model.evaluate import evaluate
 from validation.pages.banner import deciding_rules, one_sentence
 from validation.pages.frames import drawn
 from validation.report import report_html
@@ -213,3 +216,31 @@ def test_boxes_that_are_wrong_are_drawn_dashed_and_missed_objects_solid(request_
     for box, picture in zip(frame.boxes, map(drawn, frame.boxes), strict=True):
         assert picture[6] == (box.score is not None)
         assert bool(picture[4]) == (not box.right)
+
+
+TRUTH = [(f"f{k}", name, square(0, side=20.0 * k)) for k in range(1, 6) for name in ("bus", "car")]
+FOUND = [(frame, name, (x + 1, y, x2, y2), 0.9 - k / 100) for k, (frame, name, (x, y, x2, y2)) in enumerate(TRUTH[:-3])]
+
+
+def test_a_number_over_other_overlaps_than_cocos_never_stands_beside_an_interval_of_coco():
+    loose = [(frame, name, (x, y, x + 0.65 * (x2 - x), y2), score) for frame, name, (x, y, x2, y2), score in FOUND]
+    measured = evaluate(simple(TRUTH, loose, thresholds=(0.3, 0.6)))
+
+    page = evaluation_html(EvaluationPage(title="p", evaluation=measured, draws=Draws(resamples=60)))
+
+    cards = page.split('class="cards"')[1].split("<nav")[0]
+    assert f"{measured.numbers['AP']:.3f}" in cards
+    assert "AP is the mean over IoU 0.3, 0.6." in cards
+    assert " to " not in cards.split("Below each number")[0]
+
+
+def test_a_slice_of_some_objects_shows_its_own_number():
+    by_class = SliceSection(name="class", by=("class",))
+    measured = evaluate(simple(TRUTH, FOUND, slices=(by_class,)))
+
+    page = evaluation_html(EvaluationPage(title="p", evaluation=measured, metric="AP50", draws=Draws(resamples=60)))
+
+    part = page.split('<section id="slices"')[1].split("</section>")[0]
+    assert len(measured.per_slice) == 2
+    for found in measured.per_slice:
+        assert f'data-order="{found.numbers["AP50"]}"' in part

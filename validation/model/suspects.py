@@ -5,14 +5,14 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from validation.model.errors import BKG
 from validation.model.evaluation import Evaluation
-from validation.model.match import NONE, overlap_of, overlapping_pairs
-from validation.model.scene import Bools, Detected, Floats, Ints, Truth
+from validation.model.match import NONE, overlapping_pairs
+from validation.model.scene import Detected, Floats, Ints, Truth
 from validation.model.worst_frames import Corners, corners_of
 
 LEAST_SCORE = 0.5  # of the less sure of both models
 LEAST_AGREEMENT = 0.6  # overlap of what both say
-_NEAR = 0.1  # an object that overlaps more explains the detection
 
 Kind: TypeAlias = Literal["missing", "class"]
 
@@ -49,7 +49,7 @@ def suspects(challenger: Evaluation, champion: Evaluation) -> tuple[Suspect, ...
     scene, mistakes = challenger.scene, challenger.mistakes
     rows = mistakes.false[agreed.mine]
     taken, other = mistakes.taken_for[agreed.mine], champion.mistakes.taken_for[agreed.theirs]
-    lonely = ~_near_object(scene.detected, scene.truth, rows)
+    lonely = challenger.errors.kind[rows] == BKG if challenger.errors is not None else np.zeros(len(rows), bool)
     found = []
     for place, row in enumerate(rows.tolist()):
         same_object = taken[place] != NONE and taken[place] == other[place]
@@ -89,13 +89,3 @@ def _false(model: Evaluation) -> Detected:
     return Detected(
         detected.frame[rows], detected.label[rows], detected.corners[rows], detected.score[rows], detected.rank[rows]
     )
-
-
-def _near_object(detected: Detected, truth: Truth, rows: Ints) -> Bools:
-    """Return which detections overlap anything that is labeled in their frame, of any class, regions included."""
-    near = np.zeros(len(rows), bool)
-    for place, row in enumerate(rows.tolist()):
-        others = np.flatnonzero(truth.frame == detected.frame[row])
-        one = np.broadcast_to(detected.corners[row], (len(others), 4))
-        near[place] = bool((overlap_of(one, truth.corners[others]) > _NEAR).any())
-    return near

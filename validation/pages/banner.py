@@ -3,6 +3,7 @@
 from driveflow.pages import html
 from driveflow.pages.html import Html
 from validation.model.evaluation import Evaluation
+from validation.pages.captions import digest_name
 from validation.pages.rules import short_rules_table
 from validation.pages.words import TONES
 from validation.verdict import RuleResult, Verdict
@@ -55,12 +56,12 @@ def deciding_table(verdict: Verdict) -> Html:
 
 def facts(challenger: Evaluation, champion: Evaluation | None) -> Html:
     """Return who was measured on what, in one line."""
-    against = html.join(["champion ", html.code(_short(champion.model_digest))]) if champion else "no champion yet"
+    against = html.join(["champion ", digest_name(champion.model_digest)]) if champion else "no champion yet"
     return html.element(
         "p",
         {"class": "info facts"},
         html.join(
-            [html.join(["challenger ", html.code(_short(challenger.model_digest))]), against, counted(challenger)],
+            [html.join(["challenger ", digest_name(challenger.model_digest)]), against, counted(challenger)],
             " · ",
         ),
     )
@@ -71,7 +72,7 @@ def counted(evaluation: Evaluation) -> Html:
     sizes = f"{evaluation.frames:,} frames, {evaluation.drive_groups:,} drive groups, {evaluation.objects:,} objects"
     if not evaluation.holdout_id:
         return html.join([f"hold-out of {sizes}"])
-    return html.join(["hold-out ", html.code(evaluation.holdout_id[:12]), f" of {sizes}"])
+    return html.join(["hold-out ", digest_name(evaluation.holdout_id), f" of {sizes}"])
 
 
 def _tally(verdict: Verdict) -> str:
@@ -79,7 +80,3 @@ def _tally(verdict: Verdict) -> str:
     words = {"BLOCK": "block", "NEEDS DATA": "need data", "PASS": "are met", "NOT JUDGED": "are not judged"}
     parts = [f"{counts[outcome]} {words[outcome]}" for outcome in words if counts[outcome]]
     return f"{len(verdict.rules)} rules: {', '.join(parts)}."
-
-
-def _short(digest: str) -> str:
-    return digest[:12] or "without digest"

@@ -36,16 +36,18 @@ def suspect_caption(item: Suspect) -> Html:
     return _caption([words], item.frame_id, item.drive_group)
 
 
-def frame_name(frame_id: str) -> Html:
-    """Return a frame's id: the beginning of a digest, any other name as it is."""
-    return html.code(frame_id[:12]) if len(frame_id) == _DIGEST_CHARS else html.name(frame_id)
+def digest_name(name: str) -> Html:
+    """Return the beginning of a digest, of a frame or a model, and any other name as it is."""
+    if len(name) == _DIGEST_CHARS:
+        return html.element("code", {"title": name}, name[:12])
+    return html.name(name) if name else Html("without digest")
 
 
 def _caption(sentences: list[list[Text]], frame_id: str, drive_group: str) -> Html:
     shown = [html.join(words) for words in [*map(_opened, sentences[:1]), *sentences[1:_MOST_SENTENCES]]]
     more = len(sentences) - len(shown)
     words = html.join([html.join(shown, "; "), f"; and {more} more" if more else "", "."])
-    place = html.join(["frame ", frame_name(frame_id), " of ", html.name(drive_group)])
+    place = html.join(["frame ", digest_name(frame_id), " of ", html.name(drive_group)])
     return html.join([words, html.element("div", {"class": "soft"}, place)])
 
 

@@ -16,9 +16,8 @@ def curves(challenger: Evaluation, champion: Evaluation | None) -> Html:
     if not found:
         return html.empty("The hold-out has no objects, so there is no recall.")
     shown = sorted(found, key=lambda part: -part.objects)[:_MOST_CURVES]
-    legend = (
-        "At IoU 0.5. Solid: challenger" + (", dashed: champion" if old else "") + ". Dot: the cut with the best F1."
-    )
+    lines = "Solid: challenger, dashed: champion." if old else "Line: the model."
+    legend = f"At IoU 0.5. {lines} Dot: the cut with the best F1."
     left = f" {len(found) - len(shown)} classes with fewer objects are not drawn." if len(found) > len(shown) else ""
     charts = [(_caption(part, old.get(part.class_name)), _chart(part, old.get(part.class_name))) for part in shown]
     return html.join([html.paragraph(legend + left, tone="info"), html.charts(charts)])

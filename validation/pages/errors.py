@@ -8,7 +8,7 @@ from driveflow.pages.html import Cell, Column, Html, Text
 from driveflow.pages.stacked import Stack, stacked_bars
 from validation.model.errors import KINDS, ErrorKind
 from validation.model.evaluation import Evaluation
-from validation.pages.words import MOST_ROWS, left_out
+from validation.pages.words import MOST_ROWS, left_out, named_models
 
 _WORDS: Final[dict[ErrorKind, tuple[str, str]]] = {
     "Cls": ("wrong class", "well placed on an object of another class"),
@@ -22,7 +22,7 @@ _WORDS: Final[dict[ErrorKind, tuple[str, str]]] = {
 
 def error_section(challenger: Evaluation, champion: Evaluation | None) -> Html:
     """Return bars of each kind for both models, what mending each kind would add, and a row a class."""
-    models = [("challenger", challenger), *([("champion", champion)] if champion is not None else [])]
+    models = named_models(challenger, champion)
     stacks = [
         Stack(name, [model.errors.shown.of(kind) for kind in KINDS])
         for name, model in models
@@ -44,9 +44,9 @@ def _costs(challenger: Evaluation, champion: Evaluation | None) -> Html:
     columns = [
         Column("kind"),
         Column("what it is"),
-        Column("challenger", numeric=True, hint="how often, at the operating scores"),
+        Column("challenger" if compared else "count", numeric=True, hint="how often, at the operating scores"),
         *([Column("champion", numeric=True)] if compared else []),
-        Column("costs AP50", numeric=True, hint="what AP50 would gain if the challenger made no mistake of this kind"),
+        Column("costs AP50", numeric=True, hint="what AP50 would gain if there were no mistake of this kind"),
         *([Column("costs the champion", numeric=True)] if compared else []),
     ]
     return html.table(columns, [_cost_row(kind, challenger, champion) for kind in KINDS], label="Kinds of mistakes")

@@ -11,7 +11,7 @@ from validation.model.changed_frames import ChangedFrame
 from validation.model.suspects import Suspect
 from validation.model.worst_frames import DrawnBox, WorstFrame
 from validation.pages.album import Area, Made, Pictures, Wanted, make_pictures
-from validation.pages.captions import changed_caption, frame_name, suspect_caption, worst_alt, worst_caption
+from validation.pages.captions import changed_caption, digest_name, suspect_caption, worst_alt, worst_caption
 from validation.pages.findings import Findings
 
 _MOST_SUSPECTS = 12
@@ -102,7 +102,7 @@ def _gallery(entries: Sequence[tuple[_Entry, str | None]], title: str) -> Html:
     shown = [Picture(uri, entry.alt, entry.caption) for entry, uri in entries if uri is not None]
     if shown:
         return html.gallery(shown, title)
-    rows: list[list[Text]] = [[frame_name(entry.wanted.frame_id), entry.caption] for entry, _uri in entries]
+    rows: list[list[Text]] = [[digest_name(entry.wanted.frame_id), entry.caption] for entry, _uri in entries]
     return html.table([Column("frame"), Column("what")], rows, label=title) if rows else Html("")
 
 

@@ -8,12 +8,12 @@ from driveflow.pages.svg import Calibration as Point
 from driveflow.pages.svg import reliability
 from validation.model.calibration import Calibration
 from validation.model.evaluation import Evaluation
-from validation.pages.words import MOST_ROWS, left_out
+from validation.pages.words import MOST_ROWS, left_out, named_models
 
 
 def calibration(challenger: Evaluation, champion: Evaluation | None = None) -> Html:
     """Return how often detections of a score are right: on the diagonal, a score is a probability."""
-    named = [("challenger", challenger), *([("champion", champion)] if champion is not None else [])]
+    named = named_models(challenger, champion)
     if not any(_points(model) for _name, model in named):
         return html.empty("There are no detections, so there are no scores to believe.")
     note = (

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from driveflow.pages import html
 from driveflow.pages.html import Cell, Column, Html, Text, Tone
@@ -13,6 +14,7 @@ from validation.pages.words import (
     MEANING,
     MOST_ROWS,
     TONES,
+    agrees,
     change_cell,
     drawn_cell,
     drawn_column,
@@ -31,7 +33,7 @@ RULE = "slice "  # a gate's rule of a slice is named by it
 def slice_table(challenger: Evaluation, comparison: Comparison, rules: Sequence[RuleResult] = ()) -> Html:
     """Return a row a slice, those the gate stopped at first, then those that lost most."""
     if not comparison.per_slice:
-        return html.empty("No slices: name some in the flow's `validation.slices`, for example night or rain.")
+        return html.empty("No slices were asked for: name some in the flow (validation.slices) or with --slices.")
     by_name = {rule.name.removeprefix(RULE): rule for rule in rules if rule.name.startswith(RULE)}
     pairs = [
         (part, found)
@@ -89,6 +91,8 @@ def _row(
 ) -> list[Cell | Text]:
     outcome, compared = _outcome(by_name, part.name), comparison.overall.change is not None
     tone: Tone | None = TONES[outcome] if outcome in {"BLOCK", "NEEDS DATA"} else None
+    if not agrees(found, part.numbers.get(comparison.metric)):
+        found = _measured(part, found, comparison)
     drawn = [drawn_cell(found, scale, tone), change_cell(found.change), html.number(found.champion)] if compared else []
     return [
         html.name(part.name),
@@ -98,6 +102,11 @@ def _row(
         *(html.number(part.numbers.get(name)) for name in _OTHERS if name != comparison.metric),
         *_counts(part),
     ]
+
+
+def _measured(part: SliceResult, found: Estimate, comparison: Comparison) -> Estimate:
+    """Return the number that was measured where the interval is of all objects of its frames."""
+    return replace(found, value=part.numbers.get(comparison.metric), interval=None, champion=None, change=None)
 
 
 def _counts(part: SliceResult) -> list[Cell]:

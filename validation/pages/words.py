@@ -9,6 +9,7 @@ from driveflow.pages import html
 from driveflow.pages.html import Cell, Column, Html, Tone
 from driveflow.pages.whisker import Whisker, WhiskerScale, axis, difference_scale, whisker
 from validation.model.compare import Estimate
+from validation.model.evaluation import Evaluation
 from validation.model.resample import Difference, Interval
 
 TONES: Final[dict[str, Tone]] = {"PASS": "good", "BLOCK": "bad", "NEEDS DATA": "warn", "NOT JUDGED": "plain"}
@@ -28,6 +29,7 @@ MEANING: Final = {
 }
 INTERVAL: Final = "below it the 95 % interval over drive groups"
 MOST_ROWS: Final = 400
+_SAME = 1e-6
 _FARTHEST = 0.5  # a difference beyond it runs off the scale
 
 
@@ -96,6 +98,18 @@ def drawn_cell(found: Estimate, scale: WhiskerScale, tone: Tone | None = None) -
 def value_cell(found: Estimate) -> Cell:
     """Return the challenger's value with its interval."""
     return html.number(found.value, below=span(found.interval))
+
+
+def named_models(challenger: Evaluation, champion: Evaluation | None) -> list[tuple[str, Evaluation]]:
+    """Return the models of a page under their names; alone, a model challenges nobody."""
+    return [("model", challenger)] if champion is None else [("challenger", challenger), ("champion", champion)]
+
+
+def agrees(found: Estimate, measured: float | None) -> bool:
+    """Return whether an estimate is of the number that was measured: of the same objects, at the same overlaps."""
+    if found.value is None or measured is None:
+        return found.value is measured
+    return abs(found.value - measured) < _SAME
 
 
 def left_out(count: int, what: str) -> Html:
