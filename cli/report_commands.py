@@ -36,10 +36,12 @@ def open_report(
 
     Exit codes: 0 there it is, 2 usage, 3 not found.
     """
-    from cli.report_files import page_of
+    from cli.report_files import kept_json, page_of
 
-    path = Path(run) if run and Path(run).is_file() else page_of(run, workspace, profile)
-    emit({"path": str(path.resolve())}, output, str(path.resolve()))
+    is_path = bool(run) and Path(run).is_file()
+    path = Path(run) if is_path else page_of(run, workspace, profile)
+    kept = "" if is_path else kept_json(run, workspace, profile)
+    emit({"path": str(path.resolve()), "report_json": kept or None}, output, str(path.resolve()))
     if browser:
         import webbrowser
 

@@ -68,15 +68,21 @@ def report_of(name: str, workspace: Path, profile: str) -> "Mapping[str, Any]":
     return check_report(value, name or "the newest report")
 
 
-def _kept(run: str, workspace: Path, profile: str) -> bytes:
+def kept_json(run: str, workspace: Path, profile: str) -> str:
+    """Return the address of the report.json that a run kept; empty where it kept none."""
     from cli.open_ledger import ledger_at
-    from driveflow.errors import NotFoundError
-    from driveflow.storage.objects import read_bytes
 
     decision = decision_of(run, workspace, profile)
     steps = ledger_at(workspace, profile)[1].steps(decision.run_id)
     found = [row.outputs.get("report_json") for row in steps if row.step == _STEP]
-    uri = next((str(value) for value in found if value), "")
+    return next((str(value) for value in found if value), "")
+
+
+def _kept(run: str, workspace: Path, profile: str) -> bytes:
+    from driveflow.errors import NotFoundError
+    from driveflow.storage.objects import read_bytes
+
+    uri = kept_json(run, workspace, profile)
     if not uri:
-        raise NotFoundError(f"Run {decision.run_id} kept no report.json.")
+        raise NotFoundError(f"Run {run or 'the newest'} kept no report.json.")
     return read_bytes(uri)

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from validation.leak import LeakReport
     from validation.model.evaluation import Evaluation
     from validation.report import ReportRequest
+    from validation.verdict import Verdict
 
 SPEC = StepSpec("validate_model", ("components.work", "validation"))
 
@@ -22,7 +23,7 @@ SPEC = StepSpec("validate_model", ("components.work", "validation"))
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return the verdict, with the report that shows what it stands on, and what the next curation should look for."""
     from components.work.next_curation import OUTPUT, keep_next_curation, queries_page
-    from validation.report_json import classification_page, metrics_page, report_json, verdict_json
+    from validation.report_json import classification_page, metrics_page, verdict_json
 
     request = _judged(context, inputs)
     verdict = request.verdict
@@ -36,7 +37,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         "detail": verdict_json(verdict),
     }
     kept = _keep(context, canonical_json(facts), ".json")
-    full = _keep(context, canonical_json(report_json(request)), ".json")
+    full = _keep(context, pages.pop("report_json"), ".json")
     asked, made = keep_next_curation(context, inputs, verdict, request.challenger)
     pages["summary"] += queries_page(made.queries, "What the next curation searches for")
     counts = {"frames": request.challenger.frames, "drive_groups": request.challenger.drive_groups}
@@ -64,11 +65,14 @@ def _keep(context: StepContext, text: str, suffix: str) -> str:
 
 
 def _pages(request: "ReportRequest") -> dict[str, str]:
-    from validation.report import report_html
+    from validation.report import find_for, report_html
+    from validation.report_json import report_json
     from validation.report_markdown import report_markdown
 
+    found = find_for(request)
     summary = report_markdown(request.model, request.verdict, request.challenger)
-    return {"report": report_html(request), "summary": summary}
+    full = canonical_json(report_json(request, found))
+    return {"report": report_html(request, found), "summary": summary, "report_json": full}
 
 
 def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest":
@@ -102,23 +106,32 @@ def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest
         regressions=regression_sets(context),
         cost=cost_of(context, models, pixels, sorted(tables.frames["frame_id"].to_pylist())),
     )
+    verdict = judge(asked)
     return ReportRequest(
         model=settings["model"],
-        verdict=judge(asked),
+        verdict=verdict,
         challenger=challenger,
         champion=champion,
         leak=leak,
+        champion_leak=asked.champion_leak,
+        cost=asked.cost,
         pictures=lambda frame_id: decode_rgb(pixels.read(frame_id)),
         worst_frames=settings["validation"]["worst_frames"],
-        provenance=_provenance(context, training, holdout),
+        provenance=_provenance(context, training, verdict),
     )
 
 
-def _provenance(context: StepContext, training: "Snapshot", holdout: "Snapshot") -> dict[str, str]:
+def _provenance(context: StepContext, training: "Snapshot", verdict: "Verdict") -> dict[str, str]:
+    from driveflow.release import release
+
+    settings: Any = context.settings
+    measure = verdict.measure
     return {
         "Run": context.run_id,
         "Training snapshot": training.snapshot_id,
-        "Hold-out snapshot": holdout.snapshot_id,
+        "Training data of the champion": str(settings.get("champion_training") or "not known"),
+        "Hold-out as measured": measure.holdout,
+        "Evaluator": f"driveflow {release()}, mode {measure.mode}, code {measure.code}",
     }
 
 

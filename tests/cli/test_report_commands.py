@@ -5,7 +5,7 @@ import pytest
 
 from cli.main import main
 from driveflow.ledger.ledger import open_ledger
-from driveflow.ledger.rows import DecisionRow, RunRow
+from driveflow.ledger.rows import DecisionRow, RunRow, StepRow
 from driveflow.storage.objects import join, write_bytes
 
 RULE = {
@@ -106,3 +106,33 @@ def test_the_beginning_of_several_runs_is_a_usage_error(workspace, capsys):
 
     assert code == 2
     assert "2 runs begin with 'run-'" in err
+
+
+def test_open_as_json_says_where_the_report_for_programs_lies(workspace, capsys):
+    from cli.output import place_from
+
+    place = place_from(workspace, "local")
+    uri = join(place.store, "objects", "full.json")
+    outputs = {"report_json": uri}
+    open_ledger(place.ledger_url()).finish_step("run-0", "validate_model", StepRow(state="SUCCEEDED", outputs=outputs))
+
+    assert json.loads(call(capsys, "report", "open", "run-0", "-o", "json")[1])["report_json"] == uri
+    assert json.loads(call(capsys, "report", "open", "run-1", "-o", "json")[1])["report_json"] is None
+
+
+def test_the_difference_of_runs_is_read_from_what_they_kept(workspace, capsys):
+    from cli.output import place_from
+
+    place = place_from(workspace, "local")
+    uri = join(place.store, "objects", "full.json")
+    write_bytes(uri, b'{"form_version": 0}')
+    ledger = open_ledger(place.ledger_url())
+    ledger.finish_step("run-0", "validate_model", StepRow(state="SUCCEEDED", outputs={"report_json": uri}))
+
+    code, _out, err = call(capsys, "report", "diff", "run-0", "run-1")
+    other = call(capsys, "report", "diff", "run-1", "run-0")
+
+    assert code == 1
+    assert "run-0 has form 0" in err
+    assert other[0] == 3
+    assert "run-1 kept no report.json" in other[2]
