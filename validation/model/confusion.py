@@ -6,11 +6,12 @@ import numpy as np
 
 from driveflow.errors import IntegrityError
 from validation.model.curves import OperatingPoint
-from validation.model.match import NONE, Matches, choose, overlapping_pairs
-from validation.model.scene import Bools, Detected, Floats, Ints, Scene, Truth
+from validation.model.match import NONE, Matches
+from validation.model.nearest import take_in_turn
+from validation.model.scene import Bools, Ints, Scene
 
 BACKGROUND = "background"
-_IOU50: Floats = np.array([0.5])
+_LEAST_OVERLAP = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,17 +80,7 @@ def _check_margins(counts: Ints, points: tuple[OperatingPoint, ...]) -> None:
 
 def _taken_for(scene: Scene, false: Ints, missed: Ints) -> Ints:
     """Let false detections choose among missed objects of any class in their frame, in order of falling score."""
-    detected, truth = scene.detected, scene.truth
-    turn = np.lexsort((-detected.score[false], detected.frame[false]))
-    rows, others = false[turn], missed[np.argsort(truth.frame[missed], kind="stable")]
-    left = Detected(
-        detected.frame[rows], detected.label[rows], detected.corners[rows], detected.score[rows], detected.rank[rows]
-    )
-    right = Truth(
-        truth.frame[others], truth.label[others], truth.corners[others], truth.area_px[others], truth.ignore[others]
-    )
-    pairs = overlapping_pairs(left, right, (left.frame, right.frame), 0.5)
-    chosen = choose(pairs, right.ignore, len(rows), _IOU50).truth[0]
+    turn = np.lexsort((-scene.detected.score[false], scene.detected.frame[false]))
     taken = np.full(len(false), NONE, np.int64)
-    taken[turn] = np.where(chosen == NONE, NONE, others[chosen] if len(others) else NONE)
+    taken[turn] = take_in_turn(scene, false[turn], missed, _LEAST_OVERLAP)
     return taken

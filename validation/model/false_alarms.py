@@ -73,7 +73,7 @@ def _of_class(scene: Scene, label: int, columns: tuple[Ints, Ints, Ints, Ints]) 
 
 def _missed_at(scene: Scene, right: Bools, wrong: Bools, objects: int, frames: int) -> Floats:
     """Return the share missed at the lowest score that makes no more false alarms a frame than PER_FRAME."""
-    rows = np.flatnonzero(right | wrong)
+    rows = np.flatnonzero((right | wrong) & (scene.detected.score >= _least_score(scene.detected.score[wrong], frames)))
     rows = rows[np.argsort(-scene.detected.score[rows], kind="stable")]
     score = scene.detected.score[rows]
     last = np.flatnonzero(np.diff(score, append=-np.inf) != 0) if len(rows) else np.zeros(0, np.int64)
@@ -81,6 +81,12 @@ def _missed_at(scene: Scene, right: Bools, wrong: Bools, objects: int, frames: i
     at = np.searchsorted(alarms / frames, PER_FRAME, "right") - 1
     missed: Floats = 1.0 - hits[at] / objects
     return missed
+
+
+def _least_score(wrong: Floats, frames: int) -> float:
+    """Return a score from which on there is a false alarm a frame: what lies lower is not asked for."""
+    most = int(PER_FRAME[-1] * frames)
+    return float(-np.partition(-wrong, most)[most]) if most < len(wrong) else -np.inf
 
 
 def _share(part: int, whole: int) -> float:

@@ -41,7 +41,7 @@ def find(detected: Boxes, truth: Boxes, preferred: Any) -> Found:  # noqa: ANN40
             same, region = truth.label[at] == label, truth.ignore[at]
             if region and not same:
                 continue
-            overlap = _overlap(detected.corners[row], detected.size[row], truth.corners[at], truth.size[at], region)
+            overlap = _overlap(detected, row, truth, at)
             if overlap <= 0.0:
                 continue
             if region:
@@ -54,18 +54,42 @@ def find(detected: Boxes, truth: Boxes, preferred: Any) -> Found:  # noqa: ANN40
 
 
 @compiled
+def take(detected: Boxes, truth: Boxes, least: float) -> Any:  # noqa: ANN401 an array
+    """Let detections, in their order, take the free object of their frame that they overlap most, by `least` or more.
+
+    Return the row of the object, -1 where a detection takes none; of equally overlapped ones it takes the last.
+    """
+    taken = np.zeros(len(truth.label), np.bool_)
+    found = np.full(len(detected.frame), -1, np.int32)
+    for row in range(len(found)):
+        frame, best, most = detected.frame[row], -1, least
+        for at in range(truth.start[frame], truth.start[frame + 1]):
+            if not taken[at]:
+                overlap = _overlap(detected, row, truth, at)
+                if overlap >= most:
+                    best, most = at, overlap
+        if best >= 0:
+            found[row], taken[best] = best, True
+    return found
+
+
+@compiled
 def _is_better(overlap: float, most: float, at: int, best: int, preferred: Any) -> bool:  # noqa: ANN401 an array
     return overlap > most or (overlap == most and preferred[at] and not preferred[best])
 
 
 @compiled
-def _overlap(left: Any, size_l: Any, right: Any, size_r: Any, region: bool) -> float:  # noqa: ANN401 rows
-    across = min(left[0] + size_l[0], right[0] + size_r[0]) - max(left[0], right[0])
+def _overlap(detected: Boxes, row: int, truth: Boxes, at: int) -> float:
+    left, width_l = detected.corners[row, 0], detected.size[row, 0]
+    right, width_r = truth.corners[at, 0], truth.size[at, 0]
+    across = min(left + width_l, right + width_r) - max(left, right)
     if across <= 0.0:
         return 0.0
-    down = min(left[1] + size_l[1], right[1] + size_r[1]) - max(left[1], right[1])
+    up, height_l = detected.corners[row, 1], detected.size[row, 1]
+    low, height_r = truth.corners[at, 1], truth.size[at, 1]
+    down = min(up + height_l, low + height_r) - max(up, low)
     if down <= 0.0:
         return 0.0
-    both, area_l = across * down, size_l[0] * size_l[1]
-    whole = area_l if region else area_l + size_r[0] * size_r[1] - both
+    both, area_l = across * down, width_l * height_l
+    whole = area_l if truth.ignore[at] else area_l + width_r * height_r - both
     return both / whole if whole > 0.0 else 0.0

@@ -6,6 +6,7 @@ from dataclasses import replace
 from validation.model.calibration import find_calibration
 from validation.model.curves import operating_point
 from validation.model.delta_ap import find_delta_ap
+from validation.model.dimension_results import find_dimensions
 from validation.model.errors import find_errors
 from validation.model.evaluation import Evaluation
 from validation.model.false_alarms import find_false_alarms
@@ -13,7 +14,7 @@ from validation.model.kitti import kitti
 from validation.model.nearest import at_threshold, find_nearest
 from validation.model.precision import by_falling_score
 from validation.model.scene import EvaluationRequest, Ints
-from validation.model.slices import SliceMaterial, find_dimensions, find_slices
+from validation.model.slices import SliceMaterial, find_slices
 from validation.model.sound_tags import with_sound_tags
 from validation.model.twelve import CocoNumbers
 from validation.model.voc import voc

@@ -1,6 +1,6 @@
 """Parts of the hold-out, by condition and along dimensions, each with its numbers from the one matching."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
 
@@ -20,7 +20,6 @@ from validation.model.twelve import METRICS, CocoNumbers, Numbers
 
 MOST_SLICES = 300  # of one section; those with the most objects stay
 _AREAS = {"s": (0.0, 32.0**2), "m": (32.0**2, 96.0**2), "l": (96.0**2, 1e10)}  # COCO's, with both ends
-_AUTOMATIC: tuple[Dimension, ...] = ("size", "occlusion", "distance", "time_of_day", "weather", "camera", "place")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +66,12 @@ class _Cell:
     objects: int
 
 
-def find_slices(material: SliceMaterial) -> tuple[SliceResult, ...]:
-    """Return the slices of the request: one a section, or one for each value where it is cut along dimensions."""
-    conditions = (SliceSection(name=name, expression=text) for name, text in material.request.conditions)
-    return tuple(
-        result for section in (*material.request.slices, *conditions) for result in _of_section(material, section)
-    )
-
-
-def find_dimensions(material: SliceMaterial) -> tuple[SliceResult, ...]:
-    """Return a slice for each value of each dimension that the hold-out tells anything about, with AP50 and counts."""
-    results: list[SliceResult] = []
-    for dimension in _AUTOMATIC:
-        cut = _cut(material, SliceSection(name=dimension, by=(dimension,)))
-        if all(values.is_stated for values in cut.of_frames) and all(values.is_stated for values in cut.of_boxes):
-            results += [_result(material, cut, cell, brief=True) for cell in _cells(material, cut)]
-    return tuple(results)
+def find_slices(material: SliceMaterial, sections: Iterable[SliceSection] | None = None) -> tuple[SliceResult, ...]:
+    """Return the slices of `sections`, or of the request: one a section, or one for each value where it is cut."""
+    request = material.request
+    conditions = (SliceSection(name=name, expression=text) for name, text in request.conditions)
+    asked = (*request.slices, *conditions) if sections is None else sections
+    return tuple(result for section in asked for result in _of_section(material, section))
 
 
 def inside_of(scene: Scene, part: SliceResult) -> Inside | None:
@@ -136,7 +125,7 @@ def _cells(material: SliceMaterial, cut: _Cut) -> list[_Cell]:
     return [cell for cell in cells if not limit or cell.objects >= limit[0]][:MOST_SLICES]
 
 
-def _result(material: SliceMaterial, cut: _Cut, cell: _Cell, *, brief: bool = False) -> SliceResult:
+def _result(material: SliceMaterial, cut: _Cut, cell: _Cell) -> SliceResult:
     scene = material.scene
     rows = _frames_of(cut, cell.frames)
     inside = _inside(scene, cut.of_boxes, cell.boxes) if cell.boxes else None
@@ -145,14 +134,14 @@ def _result(material: SliceMaterial, cut: _Cut, cell: _Cell, *, brief: bool = Fa
     alone = in_frames
     if inside is not None:
         objects, alone = objects & inside.objects, alone & inside.alone
-    held = np.unique(scene.truth.frame[objects]) if inside is not None else np.flatnonzero(rows)
+    held = _held(scene, objects) if inside is not None else np.flatnonzero(rows)
     chosen = [values.values[number] for values, number in zip(cut.of_frames, cell.frames, strict=True)]
     of_boxes = [values.values[number] for values, number in zip(cut.of_boxes, cell.boxes, strict=True)]
     names = {values.dimension: value.name for values, value in zip(cut.of_frames, chosen, strict=True)}
     names |= {values.dimension: value.name for values, value in zip(cut.of_boxes, of_boxes, strict=True)}
     part = Part(objects, alone)
-    if brief or inside is not None:
-        numbers = _numbers(material, part, in_frames, brief=brief)
+    if inside is not None:
+        numbers = _twelve(material, _order(material, cut, cell, in_frames), part)
     else:
         numbers = material.frame_numbers(np.flatnonzero(rows)).overall
     return SliceResult(
@@ -168,6 +157,12 @@ def _result(material: SliceMaterial, cut: _Cut, cell: _Cell, *, brief: bool = Fa
     )
 
 
+def _held(scene: Scene, objects: Bools) -> Ints:
+    frames = np.zeros(len(scene.frame_ids), bool)
+    frames[scene.truth.frame[objects]] = True
+    return np.flatnonzero(frames)
+
+
 def _name(section: SliceSection, values: Mapping[Dimension, str]) -> str:
     """Return NAME/VALUE of a section with a name of its own, DIMENSION=VALUE of one called by its dimensions."""
     if section.name == "*".join(section.by):
@@ -175,15 +170,13 @@ def _name(section: SliceSection, values: Mapping[Dimension, str]) -> str:
     return "/".join([section.name, *(values[dimension] for dimension in section.by)])
 
 
-def _numbers(material: SliceMaterial, part: Part, in_frames: Bools, *, brief: bool) -> Numbers:
-    scene, matches = material.scene, material.matches
-    order = material.order if in_frames.all() else material.order.within(in_frames)
-    if brief:
-        row = at_threshold(matches, 0.5)
-        objects = objects_of(scene.truth, part.objects, len(scene.classes))
-        found = worth(order, scene.detected, matches.truth[row : row + 1], part, objects)
-        return dict.fromkeys(METRICS, None) | {"AP50": mean_of_found(found.mean[0])}
-    return _twelve(material, order, part)
+def _order(material: SliceMaterial, cut: _Cut, cell: _Cell, in_frames: Bools) -> Order:
+    """Return the order of the detections that can count: in the frames, and of the class where there is one."""
+    order = material.order
+    for values, number in zip(cut.of_boxes, cell.boxes, strict=True):
+        if values.dimension == "class":
+            order = order.of_class(number)
+    return order if in_frames.all() else order.within(in_frames)
 
 
 def _twelve(material: SliceMaterial, order: Order, part: Part) -> Numbers:
