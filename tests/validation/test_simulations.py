@@ -11,6 +11,7 @@ from tests.validation.drives import NO_LEAK
 from tests.validation.simulated import World, by_frame, correlation_within, found_by_frame, two_models
 from validation.gate import JudgeRequest, judge
 from validation.model.compare import Draws
+from validation.model.resample import difference, groups_of, sample_metric
 from validation.model.scored import Scored
 from validation.verdict import Outcome, RuleResult
 
@@ -95,3 +96,22 @@ def test_the_planted_loss_is_5_ap():
     ]
 
     assert np.mean(changes) == pytest.approx(-0.05, abs=0.008)
+
+
+def _holds_nothing(groups: int, seed: int) -> tuple[bool, bool]:
+    """Whether the interval of the gate, and a basic bootstrap's, hold 0, the truth of two models that are alike."""
+    challenger, champion = two_models(World(groups=groups, slices=0), 1_000 + seed)
+    place = groups_of(challenger.frame_group, np.arange(len(challenger.frame_group)))
+    mine, theirs = (sample_metric(one.sweep, "AP50", place, resamples=1_024) for one in (challenger, champion))
+    ours = difference(mine, theirs)
+    low, high = np.quantile(mine.overall()[1] - theirs.overall()[1], [0.025, 0.975])
+    return ours.interval.low <= 0 <= ours.interval.high, 2 * ours.value - high <= 0 <= 2 * ours.value - low
+
+
+@pytest.mark.parametrize("groups", [5, 10, 30])
+def test_the_interval_holds_the_truth_in_at_least_92_of_100_holdouts_of_few_drives(groups):
+    ours, basic = np.mean([_holds_nothing(groups, seed) for seed in range(250)], axis=0)
+
+    assert ours >= 0.92
+    if groups == 5:
+        assert basic < 0.9, "a bootstrap that is not studentised is too sure of itself on five drives"
