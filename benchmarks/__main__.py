@@ -1,7 +1,7 @@
 """Run every benchmark: `make bench`."""
 
 from benchmarks import (
-    bench_evaluation,
+    bench_evaluate,
     bench_gate,
     bench_import,
     bench_incremental,
@@ -24,7 +24,7 @@ def main() -> None:
         bench_neighbours,
         bench_incremental,
         bench_vectors,
-        bench_evaluation,
+        bench_evaluate,
         bench_value,
         bench_gate,
     ):

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -161,8 +160,8 @@ class _Reader:
 
 def xywh_columns(boxes: Sequence[tuple[float, float, float, float] | None]) -> tuple[Floats, Floats]:
     """Return corners and sizes of boxes given as x, y, width, height; NaN where there is none."""
-    flat = chain.from_iterable(_MISSING if box is None else box for box in boxes)
-    given = np.fromiter(flat, np.float64, 4 * len(boxes)).reshape(-1, 4)
+    whole = [_MISSING if box is None else box for box in boxes] if None in boxes else boxes
+    given = np.array(whole, np.float64).reshape(-1, 4)
     size = given[:, 2:].copy()
     given[:, 2:] += given[:, :2]
     return given, size

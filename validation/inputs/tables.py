@@ -95,7 +95,7 @@ def frames_table(truth: Given, names: Sequence[str], raw: RawScene) -> pa.Table:
             "byte_count": pl.repeat(0, len(names), dtype=pl.Int64, eager=True),
             "split": pl.repeat("holdout", len(names), eager=True),
             "drive_group": groups,
-            "annotated_classes": pl.Series([[]] * len(names), dtype=pl.List(pl.String)),
+            "annotated_classes": pl.repeat([], len(names), dtype=pl.List(pl.String), eager=True),
             "attributes": listed["attributes"],
         }
     )

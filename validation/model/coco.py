@@ -13,7 +13,7 @@ _IOU50, _IOU75 = 0, 5
 
 
 def hotcoco_numbers(scene: Scene, frames: Ints) -> CocoNumbers:
-    """Return the numbers over the frames with these row numbers; frames of one score must be in COCO's order."""
+    """Return the numbers of all classes together over the frames with these row numbers, for a scene of mode coco."""
     import hotcoco
 
     if not len(frames) or not len(scene.detected.frame):
@@ -38,8 +38,7 @@ def _nothing_found(scene: Scene) -> Numbers:
 
 def _summary(precision: Floats, recall: Floats) -> CocoNumbers:
     """Precision is thresholds x recalls x classes x areas x limits, recall the same without recalls; -1: no object."""
-    per_class = tuple(_twelve(precision[:, :, k : k + 1], recall[:, k : k + 1]) for k in range(precision.shape[2]))
-    return CocoNumbers(_twelve(precision, recall), per_class)
+    return CocoNumbers(_twelve(precision, recall), ())
 
 
 def _twelve(precision: Floats, recall: Floats) -> Numbers:

@@ -65,10 +65,9 @@ class Tally:
         )
         asked = (len(self.thresholds), RECALLS, np.array(_LIMITS))
         sums = count_kernel.count_all(by_score, self.right, self.void, self._objects(counts), asked)
-        classes = range(len(scene.classes))
         return CocoNumbers(
-            self._twelve(sums, slice(None)),
-            tuple(self._twelve(sums, slice(label, label + 1)) for label in classes),
+            self._overall(sums),
+            self._per_class(sums),
             tuple(_mean(sums.precision[_ALL, :, number]) for number in range(len(self.thresholds))),
         )
 
@@ -85,27 +84,37 @@ class Tally:
         classes = len(self.scene.classes)
         return np.stack([np.bincount(truth.label[real & rows], minlength=classes) for rows in sized])
 
-    def _twelve(self, sums: count_kernel.Sums, label: slice) -> Numbers:
-        precision, recall = sums.precision[:, label], sums.recall[:, label]
-        early = sums.early[:, label]
+    def _overall(self, sums: count_kernel.Sums) -> Numbers:
+        return {name: _mean(values) for name, values in self._values(sums).items()}
+
+    def _per_class(self, sums: count_kernel.Sums) -> tuple[Numbers, ...]:
+        """Return the means over thresholds; a class has a number at each of them or at none."""
+        columns = {name: values.mean(axis=1).tolist() for name, values in self._values(sums).items() if values.size}
+        rows = range(len(self.scene.classes))
+        return tuple(
+            {name: _found(columns[name][row]) if name in columns else None for name in METRICS} for row in rows
+        )
+
+    def _values(self, sums: count_kernel.Sums) -> dict[str, Floats]:
+        """Return, classes x thresholds, what each metric is the mean of."""
+        precision, recall, early = sums.precision, sums.recall, sums.early
         return {
-            "AP": _mean(precision[_ALL]),
-            "AP50": self._at(0.5, precision[_ALL]),
-            "AP75": self._at(0.75, precision[_ALL]),
-            "APs": _mean(precision[_SMALL]),
-            "APm": _mean(precision[_MEDIUM]),
-            "APl": _mean(precision[_LARGE]),
-            "AR1": _mean(early[0]),
-            "AR10": _mean(early[1]),
-            "AR100": _mean(early[2]),
-            "ARs": _mean(recall[_SMALL]),
-            "ARm": _mean(recall[_MEDIUM]),
-            "ARl": _mean(recall[_LARGE]),
+            "AP": precision[_ALL],
+            "AP50": precision[_ALL][:, self._at(0.5)],
+            "AP75": precision[_ALL][:, self._at(0.75)],
+            "APs": precision[_SMALL],
+            "APm": precision[_MEDIUM],
+            "APl": precision[_LARGE],
+            "AR1": early[0],
+            "AR10": early[1],
+            "AR100": early[2],
+            "ARs": recall[_SMALL],
+            "ARm": recall[_MEDIUM],
+            "ARl": recall[_LARGE],
         }
 
-    def _at(self, threshold: float, precision: Floats) -> float | None:
-        number = np.flatnonzero(np.isclose(self.thresholds, threshold, rtol=0, atol=1e-9))
-        return _mean(precision[:, number]) if len(number) else None
+    def _at(self, threshold: float) -> Ints:
+        return np.flatnonzero(np.isclose(self.thresholds, threshold, rtol=0, atol=1e-9))
 
 
 def tally(scene: Scene, thresholds: Floats = THRESHOLDS) -> Tally:
@@ -148,3 +157,7 @@ def _objects(truth: Truth) -> match_kernel.Boxes:
 def _mean(values: Floats) -> float | None:
     found = values[np.isfinite(values)]
     return float(found.mean()) if found.size else None
+
+
+def _found(value: float) -> float | None:
+    return value if np.isfinite(value) else None

@@ -1,0 +1,190 @@
+"""COCO's twelve numbers from two JSON files, beside pycocotools, faster-coco-eval, hotcoco and ultrafast-pycocotools.
+
+80 classes, 36 detections an image, as detectors give them: some near objects, the others noise. CPU seconds: reading
+the files, then evaluating; compiled code is loaded before. All numbers must be equal. BENCH_EVALUATE_IMAGES says how
+many images (5000,50000); pycocotools is left out over BENCH_EVALUATE_PYCOCOTOOLS_MOST of them. Peers that driveflow does
+not depend on run in the python that DRIVEFLOW_BENCH_COCO_PEERS names.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+
+PEERS = "DRIVEFLOW_BENCH_COCO_PEERS"  # python of an environment that has faster-coco-eval and ultrafast-pycocotools
+SIZES = tuple(int(text) for text in os.environ.get("BENCH_EVALUATE_IMAGES", "5000,50000").split(","))
+PYCOCOTOOLS_MOST = int(os.environ.get("BENCH_EVALUATE_PYCOCOTOOLS_MOST", "5000"))
+CLASSES, DETECTIONS, OBJECTS = 80, 36, 7.3
+AGREE = 1e-9
+
+_MEASURED = """
+import json, resource, sys, time, io, contextlib
+truth, predictions = sys.argv[1:3]
+{prepare}
+begin = time.process_time()
+with contextlib.redirect_stdout(io.StringIO()):
+    {read}
+    middle = time.process_time()
+    {evaluate}
+end = time.process_time()
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+print(json.dumps({{"read_s": middle - begin, "evaluate_s": end - middle, "peak_mb": peak / 1e6,
+                   "numbers": [float(number) for number in numbers]}}))
+"""
+_OURS = """
+from pathlib import Path
+from validation.inputs.read_inputs import EvaluationInputs, read_request
+from validation.model.arrange import Arrangement, arrange
+from validation.model.evaluate import evaluate
+from validation.model.raw import RawScene, no_boxes
+from validation.model.twelve import METRICS, tally
+import numpy as np
+nothing = RawScene(frame_ids=(), classes=(), groups=(), frame_group=np.zeros(0, np.int64),
+                   annotated=np.zeros((0, 0), bool), truth=no_boxes(scored=False), found=no_boxes(scored=True))
+for mode in ("coco", "strict"):
+    tally(arrange(nothing, Arrangement(mode))).numbers()
+"""
+_READ = 'request = read_request(EvaluationInputs(truth=Path(truth), predictions=Path(predictions), mode="{mode}"))'
+_NUMBERS = "found = tally(arrange(request.raw, Arrangement({mode!r}))).numbers().overall; {listed}"
+_LISTED = "numbers = [-1.0 if found[name] is None else found[name] for name in METRICS]"
+_COCO = {
+    "read": "coco = COCO(truth); found = coco.{load}(predictions)",
+    "evaluate": "run = COCOeval(coco, found, {kind}); run.evaluate(); run.accumulate(); run.summarize(); "
+    "numbers = run.stats",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """An evaluator: what it needs before the clock starts, how it reads, how it evaluates, and whose python it is."""
+
+    prepare: str
+    read: str
+    evaluate: str
+    is_peer: bool = False
+
+
+def _peer(prepare: str, *, load: str = "loadRes", kind: str = '"bbox"', is_peer: bool = True) -> Contender:
+    return Contender(prepare, _COCO["read"].format(load=load), _COCO["evaluate"].format(kind=kind), is_peer)
+
+
+def _ours(mode: str, work: str) -> Contender:
+    return Contender(_OURS, _READ.format(mode=mode), work)
+
+
+PYCOCOTOOLS = "pycocotools"
+CONTENDERS = {
+    "driveflow, twelve numbers, coco": _ours("coco", _NUMBERS.format(mode="coco", listed=_LISTED)),
+    "driveflow, twelve numbers, strict": _ours("strict", _NUMBERS.format(mode="strict", listed=_LISTED)),
+    "driveflow, all of it and self checks": _ours("coco", f"found = evaluate(request).numbers; {_LISTED}"),
+    "hotcoco": _peer("from hotcoco import COCO, COCOeval", load="load_res", is_peer=False),
+    "ultrafast-pycocotools": _peer(
+        "from ultrafast_pycocotools.coco import COCO\nfrom ultrafast_pycocotools.cocoeval import COCOeval"
+    ),
+    "faster-coco-eval": _peer("from faster_coco_eval import COCO, COCOeval_faster as COCOeval"),
+    PYCOCOTOOLS: _peer("from pycocotools.coco import COCO\nfrom pycocotools.cocoeval import COCOeval", is_peer=False),
+}
+
+
+def main() -> None:
+    """Print a table for each number of images."""
+    with tempfile.TemporaryDirectory() as folder:
+        for images in SIZES:
+            paths = Path(folder) / f"truth_{images}.json", Path(folder) / f"predictions_{images}.json"
+            write_files(paths, images)
+            _print(images, {name: found for name in CONTENDERS if (found := _measure(name, paths, images))})
+
+
+def _measure(name: str, paths: tuple[Path, Path], images: int) -> dict[str, object]:
+    """Return what the contender says; it is called twice where its code is compiled once and kept."""
+    contender = CONTENDERS[name]
+    python = os.environ.get(PEERS, "") if contender.is_peer else sys.executable
+    if not python or (name == PYCOCOTOOLS and images > PYCOCOTOOLS_MOST):
+        why = f"{PEERS} names no python" if not python else f"over {PYCOCOTOOLS_MOST:,} images"
+        print(f"{name} is not measured: {why}")
+        return {}
+    script = _MEASURED.format(prepare=contender.prepare, read=contender.read, evaluate=contender.evaluate)
+    for _ in range(2 if name.startswith("driveflow") and images == SIZES[0] else 1):
+        done = subprocess.run([python, "-c", script, *map(str, paths)], capture_output=True, text=True, check=False)
+    if done.returncode:
+        print(f"{name} ended with {done.returncode}: {done.stderr.strip().splitlines()[-1:]}")
+        return {}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _print(images: int, found: dict[str, dict]) -> None:
+    slow = found.get(PYCOCOTOOLS)
+    print(f"Twelve numbers of {images:,} images, {images * DETECTIONS:,} detections, {CLASSES} classes")
+    print(f"{'':40}{'read s':>9}{'evaluate s':>12}{'peak MB':>9}{'x pycocotools':>15}{'evaluate alone':>16}{'AP':>10}")
+    for name, one in found.items():
+        both = one["read_s"] + one["evaluate_s"]
+        ratio = f"{(slow['read_s'] + slow['evaluate_s']) / both:15.1f}" if slow else f"{'':15}"
+        alone = f"{slow['evaluate_s'] / one['evaluate_s']:16.1f}" if slow else f"{'':16}"
+        figures = f"{one['read_s']:9.3f}{one['evaluate_s']:12.3f}{one['peak_mb']:9.0f}"
+        print(f"{name:40}{figures}{ratio}{alone}{one['numbers'][0]:10.6f}")
+    _assert_equal({name: one["numbers"] for name, one in found.items() if "strict" not in name})
+
+
+def _assert_equal(numbers: dict[str, list[float]]) -> None:
+    (name, first), *others = numbers.items()
+    for other, values in others:
+        if not np.allclose(first, values[: len(first)], rtol=0, atol=AGREE):
+            raise SystemExit(f"{name} says {first}, {other} says {values}")
+    print(f"all twelve numbers of {', '.join(numbers)} are equal to {AGREE:g}")
+
+
+def write_files(paths: tuple[Path, Path], images: int) -> None:
+    """Write a COCO document and a result list, image by image, so that the bench itself needs no memory."""
+    random = np.random.default_rng(7)
+    weights = 1 / np.arange(1, CLASSES + 1) ** 0.8
+    weights /= weights.sum()
+    annotations = []
+    with paths[1].open("w", encoding="utf-8") as out:
+        for image in range(images):
+            count = int(random.poisson(OBJECTS))
+            classes = random.choice(CLASSES, count, p=weights)
+            size = np.exp(random.normal(4, 0.9, (count, 2))).clip(4, 400)
+            start = random.uniform(0, 1, (count, 2)) * np.maximum((640, 480) - size, 40)
+            boxes = np.round(np.column_stack([start, size]), 2)
+            for label, box in zip(classes.tolist(), boxes.tolist(), strict=True):
+                area = round(box[2] * box[3] * float(random.uniform(0.5, 1)), 4)
+                crowd = int(random.random() < 0.01)
+                annotations.append({"id": len(annotations) + 1, "image_id": image + 1, "category_id": label + 1,
+                                    "bbox": box, "area": area, "iscrowd": crowd})  # fmt: skip
+            _write_detections(out, image, (classes, boxes, weights), random)
+        out.write("]")
+    listed = [
+        {"id": image + 1, "file_name": f"{image:08d}.jpg", "width": 640, "height": 480} for image in range(images)
+    ]
+    categories = [{"id": number + 1, "name": f"class_{number:02d}"} for number in range(CLASSES)]
+    document = {"images": listed, "categories": categories, "annotations": annotations}
+    paths[0].write_text(json.dumps(document), encoding="utf-8")
+
+
+def _write_detections(out: TextIO, image: int, objects: tuple, random: np.random.Generator) -> None:
+    classes, boxes, weights = objects
+    near = min(2 * len(classes), 24)
+    source = random.integers(0, max(len(classes), 1), near)
+    moved = boxes[source].copy() if near else np.zeros((0, 4))
+    moved[:, :2] += random.normal(0, 0.12, (near, 2)) * moved[:, 2:]
+    moved[:, 2:] *= np.exp(random.normal(0, 0.15, (near, 2)))
+    rest = DETECTIONS - near
+    noise = np.column_stack([random.uniform(0, 400, (rest, 2)), np.exp(random.normal(4, 0.9, (rest, 2)))])
+    wrong = random.random(near) >= 0.85
+    said = np.where(wrong, random.integers(0, CLASSES, near), classes[source] if near else 0)
+    labels = np.concatenate([said, random.choice(CLASSES, rest, p=weights)]).astype(int).tolist()
+    scores = np.concatenate([random.beta(4, 2, near), random.beta(1, 8, rest)]).tolist()
+    rows = zip(labels, np.round(np.vstack([moved, noise]), 2).tolist(), scores, strict=True)
+    for place, (label, box, score) in enumerate(rows):
+        row = {"image_id": image + 1, "category_id": label + 1, "bbox": box, "score": round(score, 6)}
+        out.write(("[" if image == place == 0 else ", ") + json.dumps(row))
+
+
+if __name__ == "__main__":
+    main()
