@@ -2,8 +2,8 @@
 
 80 classes, 36 detections an image, as detectors give them: some near objects, the others noise. CPU seconds: reading
 the files, then evaluating; compiled code is loaded before. All numbers must be equal. BENCH_EVALUATE_IMAGES says how
-many images (5000,50000); pycocotools is left out over BENCH_EVALUATE_PYCOCOTOOLS_MOST of them. Peers that driveflow does
-not depend on run in the python that DRIVEFLOW_BENCH_COCO_PEERS names.
+many images (5000,50000); pycocotools is left out over BENCH_EVALUATE_PYCOCOTOOLS_MOST of them. Peers that are no
+dependency of driveflow run in the python that DRIVEFLOW_BENCH_COCO_PEERS names.
 """
 
 import json
