@@ -144,3 +144,16 @@ def test_matches_that_point_nowhere_are_refused_before_compiled_code_sees_them(m
 
     with pytest.raises(InvalidInputError, match="point nowhere"):
         read_scored(write_scored(astray), "there")
+
+
+def test_the_json_of_a_runs_report_does_as_well(tmp_path, capsys):
+    from tests.validation.reports import report_request
+    from validation.report_json import report_json
+
+    (tmp_path / "report.json").write_text(json.dumps(report_json(report_request()), allow_nan=False))
+    (tmp_path / "policy.yaml").write_text("name: city\nclasses: [bus]\nbatches: [a]\ngate: {metric: AP50}\n")
+
+    code, said = call(tmp_path, capsys, "report", "report", "-o", "json")
+
+    assert code == 0
+    assert json.loads(said.out)["nothing_new"]
