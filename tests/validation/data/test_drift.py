@@ -48,17 +48,17 @@ def test_ac_d19_many_frames_of_a_few_drives_never_give_drift_either():
 
 
 def test_ac_d19_a_difference_that_is_significant_and_small_is_no_drift():
-    """With 200,000 frames a twentieth of a deviation has a p-value near 0; its size says that it is nothing."""
-    before, now = numbers(200_000, seed=1), numbers(200_000, mean=0.05, seed=2, prefix="e")
+    """With 60,000 frames a twentieth of a deviation has a p-value near 0; its size says that it is nothing."""
+    before, now = numbers(60_000, seed=1), numbers(60_000, mean=0.05, seed=2, prefix="e")
 
     found = judge("number", before, now)
 
-    significant_from = 1.63 * np.sqrt(2 / 200_000)  # Kolmogorov-Smirnov at 1 %
+    significant_from = 1.63 * np.sqrt(2 / 60_000)  # Kolmogorov-Smirnov at 1 %
     assert found.effect > significant_from
     assert found.outcome == "PASS"
 
 
-@pytest.mark.parametrize("count", [400, 40_000])
+@pytest.mark.parametrize("count", [400, 20_000])
 def test_ac_d19_the_size_of_an_effect_does_not_grow_with_the_number_of_frames(count):
     found = judge("number", numbers(count, seed=1), numbers(count, mean=1.0, seed=2, prefix="e"))
 
@@ -71,14 +71,14 @@ def test_ac_d19_drives_that_differ_among_themselves_are_no_drift():
     """Brightness is nearly the same all along a drive: which drives came last explains a large difference."""
     rng = np.random.default_rng(11)
     alarms = 0
-    for _ in range(40):
+    for _ in range(30):
         sides = []
         for prefix in ("d", "e"):
             level = rng.normal(0.0, 1.0, 8)
             sides.append(rows(np.tile(level, 50) + rng.normal(0.0, 0.05, 400), 8, prefix))
         alarms += judge("number", *sides).outcome != "PASS"
 
-    assert alarms <= 4  # of 40, where 2 are expected by the 95 % that exchanges of drives stay under
+    assert alarms <= 3  # of 30, where 1.5 are expected by the 95 % that exchanges of drives stay under
 
 
 def test_a_mix_of_classes_that_turned_over_is_drift_and_says_which():
