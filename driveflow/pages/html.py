@@ -222,8 +222,9 @@ def _card(item: Card) -> Html:
 def _head(column: Column) -> Html:
     attributes = {"scope": "col", **({"class": "numeric"} if column.numeric else {})}
     hint = {"title": column.hint} if column.hint else {}
+    title = element("bdi", {}, column.title)  # a name of the data may be written from right to left
     below = [column.axis] if column.axis is not None else []
-    return element("th", attributes, element("button", {"type": "button", **hint}, column.title), *below)
+    return element("th", attributes, element("button", {"type": "button", **hint}, title), *below)
 
 
 def _row(columns: Sequence[Column], row: Sequence[Cell | Text]) -> Html:
