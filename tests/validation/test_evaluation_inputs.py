@@ -225,3 +225,12 @@ def test_detections_of_one_score_come_into_the_curve_together(tmp_path):
 
     # one right of two detections at the only score there is: precision 0.5 up to recall 0.5
     assert numbers == [pytest.approx(0.5 * 51 / 101)] * 2
+
+
+@pytest.mark.parametrize("mode", ["strict", "coco"])
+def test_the_mean_of_the_curve_of_a_class_is_its_ap_also_where_scores_are_equal(mode):
+    truth, predictions = random_coco(3, images=12)
+    tied = [{**row, "score": round(row["score"], 1)} for row in predictions]
+
+    for part in evaluate(from_coco(truth, tied, mode)).per_class:
+        assert sum(part.curve.precision) / 101 == pytest.approx(part.numbers["AP50"], abs=1e-12)

@@ -63,23 +63,24 @@ def point_at(least_score: float, score: Floats, right: Bools, wrong: Bools, obje
     return OperatingPoint(least_score, found, int((wrong & shown).sum()), objects - found)
 
 
-def curve(score: Floats, right: Bools, wrong: Bools, objects: int) -> Curve:
-    """Return interpolated precision over recall."""
+def curve(score: Floats, right: Bools, wrong: Bools, objects: int, *, as_group: bool = True) -> Curve:
+    """Return interpolated precision over recall; detections of one score come in together `as_group`, else in order."""
     if not objects:
         return Curve(())
     order = np.argsort(-score, kind="stable")
-    at = np.flatnonzero(right[order])
-    hits = np.arange(1.0, len(at) + 1)[None, :]
-    seen = np.cumsum((right | wrong)[order]).astype(float)[at][None, :]
-    values = interpolated_precision(hits, seen, hits_for_recalls(np.array([float(objects)])))
+    hits, seen = np.cumsum(right[order]), np.cumsum((right | wrong)[order])
+    ends = np.flatnonzero(np.diff(-score[order], append=np.inf) != 0) if as_group else np.arange(len(order))
+    rises = ends[np.diff(hits[ends], prepend=0) > 0]
+    columns = (hits[rises].astype(float)[None, :], seen[rises].astype(float)[None, :])
+    values = interpolated_precision(*columns, hits_for_recalls(np.array([float(objects)])))
     return Curve(tuple(float(value) for value in values[0]))
 
 
 def interpolated_precision(hits: Floats, seen: Floats, wanted: Floats) -> Floats:
     """Return rows x 101 precisions of COCO's rule; their mean is AP.
 
-    Columns are the right detections in order of falling score: only there can recall rise. `hits` counts the right
-    ones up to each, `seen` the right and the wrong ones; `wanted` is what `hits_for_recalls` says for each row.
+    Columns are where recall rises, in order of falling score. `hits` counts the right detections up to each, `seen` the
+    right and the wrong ones; `wanted` is what `hits_for_recalls` says for each row.
     """
     if not hits.shape[1]:
         return np.zeros((len(hits), len(RECALLS)))

@@ -9,11 +9,11 @@ import numpy as np
 from validation.model.arrange import Arrangement, arrange
 from validation.model.build_scene import raw_scene
 from validation.model.confusion import confusion, find_mistakes
-from validation.model.curves import OperatingPoint, curve, operating_point, point_at
+from validation.model.curves import Curve, OperatingPoint, curve, operating_point, point_at
 from validation.model.evaluation import ClassResult, Evaluation, ScoreBin
 from validation.model.match import Matches
 from validation.model.parts import with_parts
-from validation.model.scene import EvaluationRequest, Ints, Scene
+from validation.model.scene import Bools, EvaluationRequest, Ints, Scene
 from validation.model.self_check import check_evaluator
 from validation.model.twelve import CocoNumbers, Tally, tally, tally_and_match
 
@@ -113,10 +113,17 @@ def _per_class(
                 detections=rows.stop - rows.start,
                 point=points[label],
                 false_per_frame=points[label].false / frames if frames else 0.0,
-                curve=curve(scene.detected.score[rows], right[rows], wrong[rows], objects),
+                curve=_curve(scene, rows, (right, wrong), objects),
             )
         )
     return tuple(results)
+
+
+def _curve(scene: Scene, rows: slice, found: tuple[Bools, Bools], objects: int) -> Curve:
+    """Return the curve of a class; in mode coco equal scores stand in COCO's order, by frame and then as given."""
+    right, wrong = found
+    order = scene.by_score[rows]  # both tables are sorted by class, so a class has the same rows in both
+    return curve(scene.detected.score[order], right[order], wrong[order], objects, as_group=scene.mode == "strict")
 
 
 def _bins(scene: Scene, found: Matches) -> tuple[ScoreBin, ...]:
