@@ -122,6 +122,7 @@ def _unite(heard: Sequence[Heard], chosen: Chosen, places: pl.DataFrame, rules: 
     )
     looked = frames.select("frame_id", "annotated_classes", "turn", "by")
     spoken = [BoxPart(turn, chosen.parts[turn].name, chosen.parts[turn].boxes) for turn in speakers]
+    chosen.parts.clear()  # what is stacked is not needed twice
     boxes = unite_in_ranges(spoken, looked, places["frame_id"], box_rules(heard, rules))
     found = unite_frames(frames, _voice(rules, order))
     reviewed = United(_without_disputed(found.table, boxes.disputed), found.conflicts)

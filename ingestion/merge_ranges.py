@@ -19,7 +19,7 @@ from driveflow.table_digest import first_of_equal
 from ingestion.merge_boxes import BoxRules, Settler, looked_by
 from ingestion.overlap import Ints
 
-_BOXES_AT_ONCE = 200_000  # looked at together; bounds memory, not the result
+_BOXES_AT_ONCE = 130_000  # looked at together; bounds memory, not the result
 _NOBODY = -1  # turn of what is settled
 
 
@@ -51,7 +51,6 @@ class _Union:
     """What is united so far."""
 
     settler: Settler
-    looked: pl.DataFrame  # sorted by frame_id
     places: pl.DataFrame  # frame_id of the frames that have a place, sorted, and their number
     done: Aside = field(default_factory=lambda: Aside(columns.BOXES))
     leaked: int = 0
@@ -65,8 +64,8 @@ def unite_in_ranges(
     `looked` has frame_id, annotated_classes, turn and by of every frame of the batches.
     """
     places = placed.to_frame("frame_id").with_row_index("place")
-    union = _Union(Settler(rules), looked.sort("frame_id", maintain_order=True), places)
-    for some in _ranges(parts, union.looked, at_once):
+    union = _Union(Settler(rules), places)
+    for some in _ranges(parts, looked, at_once):
         _unite(some, union)
         let_go()
     settler = union.settler
@@ -83,7 +82,8 @@ class _Range:
 
 def _ranges(parts: Sequence[BoxPart], looked: pl.DataFrame, at_once: int) -> Iterator[_Range]:
     count = -(-sum(part.boxes.num_rows for part in parts) // at_once) or 1
-    frames = looked["frame_id"]
+    order = looked["frame_id"].arg_sort()
+    frames = looked["frame_id"].gather(order)
     firsts = sorted({frames[len(frames) * number // count] for number in range(1, count)}) if len(frames) else []
     cuts = [_cuts(part.boxes["frame_id"], firsts) for part in parts]
     heard = _cuts(frames, firsts)
@@ -92,7 +92,7 @@ def _ranges(parts: Sequence[BoxPart], looked: pl.DataFrame, at_once: int) -> Ite
             BoxPart(part.turn, part.by, part.boxes.slice(mine[number], mine[number + 1] - mine[number]))
             for part, mine in zip(parts, cuts, strict=True)
         ]
-        yield _Range(some, looked.slice(start, end - start))
+        yield _Range(some, looked.select(pl.all().gather(order.slice(start, end - start))))
 
 
 def _cuts(frames: pa.ChunkedArray | pl.Series, firsts: Sequence[str]) -> list[int]:
