@@ -10,7 +10,6 @@ import numba
 import numpy as np
 
 LANES: Final = 64
-WRONG, HIT, MIXED = range(3)  # a detection that is wrong or right alone with its score, or one of a group
 MOST_WEIGHT: Final = 32  # of a group in a resample; sums of SWEEP rows stay within 16 bits
 _ROWS_AT_ONCE: Final = 1000
 _LANES: Final = np.uint64(LANES)
@@ -59,7 +58,7 @@ def average_precisions(part: Any, objects: Any, weight: Any, out: Any) -> None: 
     """
     group, right, counted, last, thresholds = part
     every = (1 << thresholds) - 1
-    kind = _kinds(right, counted, last, every)
+    alone = _alone(counted, last, every)
     counts = _counts((group, right, counted), objects, thresholds)
     totals = np.empty((len(counts), LANES), np.float32)
     state = np.zeros((thresholds, _ROW), np.float32)
@@ -69,7 +68,7 @@ def average_precisions(part: Any, objects: Any, weight: Any, out: Any) -> None: 
         for row in range(len(counts)):
             _add_up(counts[row], weight[block], totals[row])
         _start(totals, state, shared, thresholds)
-        _sweep(kind, (group, right, counted, last), weight[block], (state, shared, pending))
+        _sweep(alone, (group, right, counted, last), weight[block], (state, shared, pending))
         for lane in range(LANES):
             total = np.float32(0.0)
             for threshold in range(thresholds):
@@ -120,12 +119,12 @@ def _start(totals: Any, state: Any, shared: Any, thresholds: int) -> None:  # no
 
 
 @compiled
-def _sweep(kind: Any, rows: Any, weight: Any, at: Any) -> None:  # noqa: ANN401 arrays
+def _sweep(alone: Any, rows: Any, weight: Any, at: Any) -> None:  # noqa: ANN401 arrays
     group, right, _counted, last = rows
     state, shared, pending = at
     row = len(group)
     while row > 0:
-        row = _take_singles(kind, group, right, weight.ravel(), state, shared, pending, row)
+        row = _take_singles(alone, group, right, weight.ravel(), state, shared, pending, row)
         if row > 0:
             end = row
             row -= 1
@@ -136,7 +135,7 @@ def _sweep(kind: Any, rows: Any, weight: Any, at: Any) -> None:  # noqa: ANN401 
 
 @compiled
 def _take_singles(  # noqa: C901, PLR0913, PLR0917 arrays in a tuple cost more than the sums
-    kind: Any,  # noqa: ANN401
+    alone: Any,  # noqa: ANN401
     group: Any,  # noqa: ANN401
     right: Any,  # noqa: ANN401
     weight: Any,  # noqa: ANN401
@@ -148,35 +147,31 @@ def _take_singles(  # noqa: C901, PLR0913, PLR0917 arrays in a tuple cost more t
     """Take away the detections before `end` that are alone with their score, and return where others come."""
     row = end - 1
     seen = shared[0:LANES]
-    while row >= 0 and kind[row] != MIXED:
-        least = max(-1, row - _ROWS_AT_ONCE)
-        if kind[row] == WRONG:
-            for lane in range(LANES):
-                pending[lane] = 0
-            while row > least and kind[row] == WRONG:
-                at = np.uint64(group[row]) * _LANES
-                for lane in range(_LANES):
-                    pending[lane] += weight[at + lane]
-                row -= 1
-            for lane in range(LANES):
-                seen[lane] -= np.float32(pending[lane])
-        else:
+    while row >= 0 and alone[row]:
+        least, found = max(-1, row - _ROWS_AT_ONCE), right[row]
+        for lane in range(LANES):
+            pending[lane] = 0
+        while row > least and alone[row] and right[row] == found:
             at = np.uint64(group[row]) * _LANES
-            for threshold in range(len(state)):
-                if (right[row] >> threshold) & 1:
-                    _take_hit(state[threshold], shared, weight[at : at + _LANES])
-            _take_seen(seen, weight[at : at + _LANES])
+            for lane in range(_LANES):
+                pending[lane] += weight[at + lane]
             row -= 1
+        if found:
+            for threshold in range(len(state)):
+                if (found >> threshold) & 1:
+                    _take_hits(state[threshold], shared, pending)
+        for lane in range(LANES):
+            seen[lane] -= np.float32(pending[lane])
     return row + 1
 
 
 @compiled
-def _kinds(right: Any, counted: Any, last: Any, every: int) -> Any:  # noqa: ANN401 arrays
-    kinds = np.full(len(right), MIXED, np.uint8)
-    for row in range(len(right)):
-        if last[row] and (row == 0 or last[row - 1]) and counted[row] == every:
-            kinds[row] = HIT if right[row] else WRONG
-    return kinds
+def _alone(counted: Any, last: Any, every: int) -> Any:  # noqa: ANN401 arrays
+    """Return which detections are alone with their score, and count at every threshold."""
+    alone = np.zeros(len(counted), np.bool_)
+    for row in range(len(counted)):
+        alone[row] = last[row] and (row == 0 or last[row - 1]) and counted[row] == every
+    return alone
 
 
 @compiled
@@ -194,8 +189,8 @@ def _take_void(state: Any, counted: int, weight: Any) -> None:  # noqa: ANN401 a
 
 
 @compiled
-def _take_hit(row: Any, shared: Any, weight: Any) -> None:  # noqa: ANN401 arrays
-    """Look at the precision with a hit, then take the hit away."""
+def _take_hits(row: Any, shared: Any, weight: Any) -> None:  # noqa: ANN401 arrays
+    """Look at the precision with hits that follow one another, where it is best at their end; then take them away."""
     for lane in range(LANES):
         hits = row[_HITS + lane]
         best = max(row[_BEST + lane], hits / max(shared[lane] + row[_VOID + lane], np.float32(1.0)))
