@@ -13,7 +13,6 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 
@@ -21,6 +20,7 @@ PEERS = "DRIVEFLOW_BENCH_COCO_PEERS"  # python of an environment that has faster
 SIZES = tuple(int(text) for text in os.environ.get("BENCH_EVALUATE_IMAGES", "5000,50000").split(","))
 PYCOCOTOOLS_MOST = int(os.environ.get("BENCH_EVALUATE_PYCOCOTOOLS_MOST", "5000"))
 CLASSES, DETECTIONS, OBJECTS = 80, 36, 7.3
+BLOCK = 1_000
 AGREE = 1e-9
 
 _MEASURED = """
@@ -140,37 +140,41 @@ def _assert_equal(numbers: dict[str, list[float]]) -> None:
 
 
 def write_files(paths: tuple[Path, Path], images: int) -> None:
-    """Write a COCO document and a result list, image by image, so that the bench itself needs no memory."""
+    """Write a COCO document and a result list; images repeat after BLOCK, with scores a little higher each time."""
     random = np.random.default_rng(7)
+    block = [_image(random) for _ in range(min(BLOCK, images))]
+    with paths[0].open("w", encoding="utf-8") as truth, paths[1].open("w", encoding="utf-8") as found:
+        truth.write('{"annotations": [')
+        number = 0
+        for image in range(images):
+            objects, detections = block[image % BLOCK]
+            for label, box, area, crowd in objects:
+                said = f'"category_id": {label}, "bbox": {box}, "area": {area}, "iscrowd": {crowd}'
+                truth.write(f'{", " if number else ""}{{"id": {number + 1}, "image_id": {image + 1}, {said}}}')
+                number += 1
+            for place, (label, box, score) in enumerate(detections):
+                begin = "[" if image == place == 0 else ", "
+                said = f'"category_id": {label}, "bbox": {box}, "score": {score + image // BLOCK * 1e-8:.8f}'
+                found.write(f'{begin}{{"image_id": {image + 1}, {said}}}')
+        found.write("]")
+        size = {"width": 640, "height": 480}
+        listed = [{"id": image + 1, "file_name": f"{image:08d}.jpg", **size} for image in range(images)]
+        categories = [{"id": label + 1, "name": f"class_{label:02d}"} for label in range(CLASSES)]
+        truth.write(f'], "images": {json.dumps(listed)}, "categories": {json.dumps(categories)}}}')
+
+
+def _image(random: np.random.Generator) -> tuple[list[tuple], list[tuple]]:
+    """Return objects (category, box, area, crowd) and detections (category, box, score) of one image."""
     weights = 1 / np.arange(1, CLASSES + 1) ** 0.8
     weights /= weights.sum()
-    annotations = []
-    with paths[1].open("w", encoding="utf-8") as out:
-        for image in range(images):
-            count = int(random.poisson(OBJECTS))
-            classes = random.choice(CLASSES, count, p=weights)
-            size = np.exp(random.normal(4, 0.9, (count, 2))).clip(4, 400)
-            start = random.uniform(0, 1, (count, 2)) * np.maximum((640, 480) - size, 40)
-            boxes = np.round(np.column_stack([start, size]), 2)
-            for label, box in zip(classes.tolist(), boxes.tolist(), strict=True):
-                area = round(box[2] * box[3] * float(random.uniform(0.5, 1)), 4)
-                crowd = int(random.random() < 0.01)
-                annotations.append({"id": len(annotations) + 1, "image_id": image + 1, "category_id": label + 1,
-                                    "bbox": box, "area": area, "iscrowd": crowd})  # fmt: skip
-            _write_detections(out, image, (classes, boxes, weights), random)
-        out.write("]")
-    listed = [
-        {"id": image + 1, "file_name": f"{image:08d}.jpg", "width": 640, "height": 480} for image in range(images)
-    ]
-    categories = [{"id": number + 1, "name": f"class_{number:02d}"} for number in range(CLASSES)]
-    document = {"images": listed, "categories": categories, "annotations": annotations}
-    paths[0].write_text(json.dumps(document), encoding="utf-8")
-
-
-def _write_detections(out: TextIO, image: int, objects: tuple, random: np.random.Generator) -> None:
-    classes, boxes, weights = objects
-    near = min(2 * len(classes), 24)
-    source = random.integers(0, max(len(classes), 1), near)
+    count = int(random.poisson(OBJECTS))
+    classes = random.choice(CLASSES, count, p=weights)
+    size = np.exp(random.normal(4, 0.9, (count, 2))).clip(4, 400)
+    boxes = np.round(np.column_stack([random.uniform(0, 1, (count, 2)) * np.maximum((640, 480) - size, 40), size]), 2)
+    shares, crowds = random.uniform(0.5, 1, count), (random.random(count) < 0.01).astype(int)
+    areas = np.round(boxes[:, 2] * boxes[:, 3] * shares, 4).tolist()
+    near = min(2 * count, 24)
+    source = random.integers(0, max(count, 1), near)
     moved = boxes[source].copy() if near else np.zeros((0, 4))
     moved[:, :2] += random.normal(0, 0.12, (near, 2)) * moved[:, 2:]
     moved[:, 2:] *= np.exp(random.normal(0, 0.15, (near, 2)))
@@ -178,12 +182,10 @@ def _write_detections(out: TextIO, image: int, objects: tuple, random: np.random
     noise = np.column_stack([random.uniform(0, 400, (rest, 2)), np.exp(random.normal(4, 0.9, (rest, 2)))])
     wrong = random.random(near) >= 0.85
     said = np.where(wrong, random.integers(0, CLASSES, near), classes[source] if near else 0)
-    labels = np.concatenate([said, random.choice(CLASSES, rest, p=weights)]).astype(int).tolist()
-    scores = np.concatenate([random.beta(4, 2, near), random.beta(1, 8, rest)]).tolist()
-    rows = zip(labels, np.round(np.vstack([moved, noise]), 2).tolist(), scores, strict=True)
-    for place, (label, box, score) in enumerate(rows):
-        row = {"image_id": image + 1, "category_id": label + 1, "bbox": box, "score": round(score, 6)}
-        out.write(("[" if image == place == 0 else ", ") + json.dumps(row))
+    labels = (np.concatenate([said, random.choice(CLASSES, rest, p=weights)]).astype(int) + 1).tolist()
+    scores = np.concatenate([random.beta(4, 2, near), random.beta(1, 8, rest)]).round(6).tolist()
+    objects = zip((classes + 1).tolist(), boxes.tolist(), areas, crowds.tolist(), strict=True)
+    return list(objects), list(zip(labels, np.round(np.vstack([moved, noise]), 2).tolist(), scores, strict=True))
 
 
 if __name__ == "__main__":
