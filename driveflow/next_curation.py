@@ -27,6 +27,12 @@ class Query:
     boxes_expression: str = ""
     why: str = ""
 
+    def spelled(self) -> str:
+        """Return the predicate in one line."""
+        parts = [f"any of {', '.join(self.where.classes)}"] if self.where.classes else []
+        parts += [f"{key} in {', '.join(values)}" for key, values in self.where.attributes.items()]
+        return "; ".join([*parts, *(text for text in (self.expression, self.boxes_expression) if text)])
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NextCuration:

@@ -1,9 +1,10 @@
 """The validation report: one page, from the verdict down to the pictures that explain it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from driveflow.next_curation import Query
 from driveflow.pages import html
 from driveflow.pages.html import Html, Text
 from validation.cost import Cost
@@ -18,6 +19,7 @@ from validation.pages.gate_parts import cost_section, regression_section
 from validation.pages.measured import Measured, Section, measured_sections
 from validation.pages.numbers import headline_table
 from validation.pages.origin import leak_section, provenance_table, suspects_section
+from validation.pages.queries import queries_sections
 from validation.pages.rules import gravest_first, rules_table
 from validation.pages.slices import unjudged_slices
 from validation.verdict import Verdict
@@ -38,6 +40,7 @@ class ReportRequest:
     champion_leak: LeakReport | None = None
     cost: Cost | None = None
     worst_frames: int = 12
+    queries: Sequence[Query] = ()  # what the next curation searches for
     provenance: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -110,6 +113,7 @@ def _sections(request: ReportRequest, found: Findings, shown: Galleries) -> list
         frames_section(found, shown),
         Section("labels", "Labels", "Labels in doubt", suspects_section(found.suspects, shown, compared=compared)),
         Section("regressions", "Regressions", "What must stay found", regression_section(verdict.rules)),
+        *queries_sections(request.queries),
         Section("cost", "Cost", "What a frame costs", cost_section(request.cost, verdict.rules)),
         Section("leak", "Leak check", "Hold-out and training data", _leaks(request)),
         others[-1],

@@ -66,7 +66,7 @@ def queries_page(queries: "Sequence[Query]", title: str) -> str:
     """Return the queries with their reasons as Markdown; empty where there are none."""
     if not queries:
         return ""
-    rows = [(query.kind, query.name, _spelled(query), query.why) for query in queries]
+    rows = [(query.kind, query.name, query.spelled(), query.why) for query in queries]
     return f"\n## {title}\n\n{markdown_table(('kind', 'name', 'predicate', 'why'), rows)}"
 
 
@@ -87,11 +87,3 @@ def steered_notes(queries: "Sequence[Query]", settings: Mapping[str, Json]) -> t
 def _validation(settings: Mapping[str, Json]) -> str:
     steered: Any = settings.get("steered_by", {})
     return f"the validation in {steered['validation']}" if steered else "the last validation"
-
-
-def _spelled(query: "Query") -> str:
-    """Return the predicate of a query in one line."""
-    parts = [f"any of {', '.join(query.where.classes)}"] if query.where.classes else []
-    parts += [f"{key} in {', '.join(values)}" for key, values in query.where.attributes.items()]
-    parts += [text for text in (query.expression, query.boxes_expression) if text]
-    return "; ".join(parts)

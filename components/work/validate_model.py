@@ -1,6 +1,7 @@
 """Measure the challenger and the champion on the hold-out, and judge."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,8 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
 
     request = _judged(context, inputs)
     verdict = request.verdict
-    pages = _pages(request)
+    asked, made = keep_next_curation(context, inputs, verdict, request.challenger)
+    pages = _pages(replace(request, queries=made.queries))
     report = _keep(context, pages["report"], ".html")
     facts: dict[str, Json] = {
         "outcome": verdict.outcome,
@@ -38,7 +40,6 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     }
     kept = _keep(context, canonical_json(facts), ".json")
     full = _keep(context, pages.pop("report_json"), ".json")
-    asked, made = keep_next_curation(context, inputs, verdict, request.challenger)
     pages["summary"] += queries_page(made.queries, "What the next curation searches for")
     counts = {"frames": request.challenger.frames, "drive_groups": request.challenger.drive_groups}
     return StepResult(

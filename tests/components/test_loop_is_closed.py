@@ -120,7 +120,8 @@ def test_a_validation_leaves_its_failed_slice_and_its_cluster_of_errors_as_predi
     assert cluster.why == "12 of 12 objects are missed (100%, 50% of all), in 12 drive groups."
     assert (made.run_id, made.model, made.outcome) == ("run-1", "city", "BLOCK")
     assert not any(own in str(made) for own in holdout.ids.values()), "no frame of the hold-out is named"
-    assert "What the next curation searches for" in result.pages["summary"]
+    assert all("What the next curation searches for" in result.pages[page] for page in ("summary", "report"))
+    assert "time_of_day in night" in result.pages["report"]
 
 
 def test_the_next_curation_mines_frames_that_match_and_says_from_which_validation_the_predicate_came(judged, tmp_path):
