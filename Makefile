@@ -3,6 +3,7 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+WORKERS ?= 2
 
 .PHONY: help setup demo test check bench peers lock clean
 
@@ -21,8 +22,8 @@ $(STAMP): requirements.lock pyproject.toml
 demo: setup ## Run the main job: sample drives, curate, annotate, retrain twice, report
 	$(BIN)/python examples/demo.py
 
-test: setup ## Run every test
-	$(BIN)/python -m pytest
+test: setup ## Run every test, WORKERS files at a time
+	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist loadfile
 
 check: setup ## Format, lint, types, import contracts
 	$(BIN)/ruff format --check .
