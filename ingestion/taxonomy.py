@@ -1,9 +1,10 @@
 """Map the class names of a batch to those of the project."""
 
 import json
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+
+import pyarrow.compute as pc
 
 from driveflow.errors import UnmappedClassError, UsageError
 from driveflow.flow.problems import nearest
@@ -64,7 +65,8 @@ def classes_as_found(box_counts: Mapping[str, int]) -> ClassMap:
 def box_counts(labels: LabelSet) -> dict[str, int]:
     """Return how many boxes each class has that the labels use or list."""
     counts = {name: 0 for names in labels.class_lists for name in names}
-    return counts | Counter(labels.boxes["class_name"].to_pylist())
+    found = pc.value_counts(labels.boxes["class_name"])
+    return counts | dict(zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True))
 
 
 def check_annotated(section: BatchSection, taxonomy: TaxonomySection) -> None:
