@@ -17,8 +17,8 @@ from validation.model.dimensions import (
 from validation.model.evaluation import SliceCounts, SlicePredicate, SliceResult
 from validation.model.match import NONE
 from validation.model.nearest import at_threshold
-from validation.model.precision import Order, Part, mean_of_found, worth
-from validation.model.scene import Bools, Floats, Ints
+from validation.model.precision import Part, mean_by_value, mean_of_found
+from validation.model.scene import Floats, Ints
 from validation.model.slices import SliceMaterial, find_slices
 from validation.model.twelve import METRICS
 
@@ -108,39 +108,19 @@ def _at_once(material: SliceMaterial, codes: _Codes) -> list[SliceResult]:
 
 
 def _ap50(material: SliceMaterial, codes: _Codes) -> Floats:
-    """Return AP50, values x classes: the classes of each value are counted as if they were classes of their own."""
-    scene, matches, classes = material.scene, material.matches, len(material.scene.classes)
-    given = matches.truth[at_threshold(matches, 0.5)]
-    real = ~scene.truth.ignore
-    rows, code = _sorted_by_value(material, codes, given, real)
-    label = code * classes + scene.detected.label[rows]
-    counted = real & (codes.of_truth >= 0)
-    size = len(codes.values) * classes
-    objects = np.bincount(codes.of_truth[counted] * classes + scene.truth.label[counted], minlength=size)
-    order = Order(rows, np.searchsorted(label, np.arange(size + 1)), material.order.score)
-    part = Part(counted, np.ones(len(given), bool))
-    found: Floats = worth(order, scene.detected, given[None, :], part, objects).mean[0]
-    return found.reshape(-1, classes)
+    """Return AP50, values x classes.
 
-
-def _sorted_by_value(
-    material: SliceMaterial, codes: _Codes, given: NDArray[np.int32], real: Bools
-) -> tuple[Ints, NDArray[np.int64]]:
-    """Return the detections that count, by value, class and falling score, and the value of each.
-
-    One that was given an object is of that object's value. One that was given nothing is of its own, or of every value
-    where the model does not say.
+    A detection that was given an object is of that object's value. One that was given nothing is of its own, or of
+    every value where the model does not say.
     """
-    rows = material.order.rows
-    own, hit = given[rows], given[rows] != NONE
-    of_object = np.where(hit & real[own], codes.of_truth[own], _NO_VALUE).astype(np.int16)
-    if not codes.said:
-        parts = [rows[~hit | (of_object == number)] for number in range(len(codes.values))]
-        return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-    code = np.where(hit, of_object, codes.of_detected[rows]).astype(np.int16)
-    kept = np.flatnonzero(code != _NO_VALUE)
-    turn = kept[np.argsort(code[kept], kind="stable")]
-    return rows[turn], code[turn].astype(np.int64)
+    scene, matches, classes = material.scene, material.matches, len(material.scene.classes)
+    row = at_threshold(matches, 0.5)
+    counted = ~scene.truth.ignore & (codes.of_truth != _NO_VALUE)
+    label = codes.of_truth[counted] * classes + scene.truth.label[counted]
+    objects = np.bincount(label, minlength=len(codes.values) * classes).reshape(-1, classes)
+    part = Part(~scene.truth.ignore, np.ones(len(scene.detected.frame), bool))
+    values = codes.of_truth, codes.of_detected, not codes.said
+    return mean_by_value(material.order, scene.detected, matches.truth[row : row + 1], part, (*values, objects))
 
 
 def _counts(material: SliceMaterial, codes: _Codes) -> list[SliceCounts]:

@@ -1,8 +1,8 @@
 """What a hold-out can be cut along: the values of each dimension, of frames or of boxes, and what they mean."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -24,8 +24,6 @@ _KEYS: Final[Mapping[Dimension, tuple[str, ...]]] = {
     "place": ("place", "location", "city"),
 }
 BOX_DIMENSIONS: Final[tuple[Dimension, ...]] = ("class", "size", "occlusion", "distance")
-
-Columns: TypeAlias = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +70,26 @@ class BoxValues:
 
 def frame_values(request: EvaluationRequest, scene: Scene, dimension: Dimension) -> FrameValues:
     """Return the values of a dimension of frames, the most frequent first, and last what is not stated."""
-    row_of = {frame_id: row for row, frame_id in enumerate(scene.frame_ids)}
     key = _key(request.frames, dimension)
     if dimension == "camera":
-        pairs = list(_cameras(request.frames if "camera" in request.frames.column_names else request.sources))
+        said = _cameras(request.frames if "camera" in request.frames.column_names else request.sources)
+    elif key or dimension != "place":
+        said = _said(request.frames, key)
     else:
-        pairs = list(_said(request.frames, key) if key else [])
-        if dimension == "place" and not pairs:
-            pairs = list(_cells(request.sources))
-    rows: dict[Value, list[int]] = {}
-    for frame_id, value in pairs:
-        if frame_id in row_of:
-            rows.setdefault(value, []).append(row_of[frame_id])
-    masks = {value: _mask(scene, found) for value, found in rows.items()}
-    rest = ~np.logical_or.reduce([np.zeros(len(scene.frame_ids), bool), *masks.values()])
-    order = sorted(masks, key=lambda value: (-int(masks[value].sum()), value.name))
-    values, frames = [*order], [masks[value] for value in order]
+        said = _cells(request.sources)
+    index = pl.DataFrame({"frame_id": pl.Series(scene.frame_ids, dtype=pl.String)}).with_row_index("row")
+    known = said.filter(pl.col("value") != "").join(index, on="frame_id").select("row", "value").unique()
+    counts = known.group_by("value").len().sort("len", "value", descending=[True, False])
+    place = counts.select("value").with_row_index("number")
+    rows = known.join(place, on="value").sort("number").select("number", "row").to_numpy()
+    masks = np.zeros((len(counts), len(scene.frame_ids)), bool)
+    masks[rows[:, 0], rows[:, 1]] = True
+    values = [Value(name, _condition(dimension, key, name)) for name in counts["value"].to_list()]
+    rest = ~masks.any(axis=0)
     if rest.any():
         values.append(Value(NOT_STATED, f"attributes.{key} IS NULL" if key else ""))
-        frames.append(rest)
-    return FrameValues(dimension, tuple(values), tuple(frames))
+        masks = np.vstack([masks, rest])
+    return FrameValues(dimension, tuple(values), tuple(masks))
 
 
 def box_values(scene: Scene, dimension: Dimension) -> BoxValues:
@@ -138,38 +136,44 @@ def _height(corners: Floats) -> Floats:
     return corners[:, 3] - corners[:, 1]
 
 
-def _mask(scene: Scene, rows: Sequence[int]) -> Bools:
-    mask = np.zeros(len(scene.frame_ids), bool)
-    mask[rows] = True
-    return mask
-
-
 def _key(frames: pa.Table, dimension: Dimension) -> str:
     """Return the first key of the dimension that any frame has; empty where there is none."""
     return next((key for key in _KEYS.get(dimension, ()) if (attribute(frames, key) != "").any()), "")
 
 
-def _said(frames: pa.Table, key: str) -> Iterator[tuple[str, Value]]:
-    for frame_id, text in zip(frames["frame_id"].to_pylist(), attribute(frames, key).tolist(), strict=True):
-        if text:
-            yield frame_id, Value(text, f"attributes.{key} = {quoted(text)}")
+def _said(frames: pa.Table, key: str) -> pl.DataFrame:
+    """Return what each frame says under `key`; nothing where there is no key."""
+    if not key:
+        return _table([], [])
+    return _table(frames["frame_id"].to_pylist(), attribute(frames, key).tolist())
 
 
-def _cameras(table: pa.Table | None) -> Iterator[tuple[str, Value]]:
-    if table is not None:
-        rows = pl.DataFrame(pl.from_arrow(table.select(["frame_id", "camera"]))).filter(pl.col("camera") != "")
-        for frame_id, camera in rows.unique().sort("camera").iter_rows():
-            yield frame_id, Value(camera, f"camera = {quoted(camera)}")
+def _cameras(table: pa.Table | None) -> pl.DataFrame:
+    if table is None:
+        return _table([], [])
+    return pl.DataFrame(pl.from_arrow(table.select(["frame_id", "camera"]))).rename({"camera": "value"})
 
 
-def _cells(sources: pa.Table | None) -> Iterator[tuple[str, Value]]:
-    """Yield the cell of lat and lon in which each frame was taken, named by its south-west corner."""
+def _cells(sources: pa.Table | None) -> pl.DataFrame:
+    """Return the cell of lat and lon in which each frame was taken, named by its south-west corner."""
     if sources is None:
-        return
+        return _table([], [])
     table = pl.DataFrame(pl.from_arrow(sources.select(["frame_id", "lat", "lon"])))
     table = table.filter(pl.col("lat").is_finite() & pl.col("lon").is_finite())
     cells = table.select("frame_id", *((pl.col(name) / CELL_DEG).floor().cast(pl.Int64) for name in ("lat", "lon")))
-    for frame_id, lat, lon in cells.unique().sort("lat", "lon").iter_rows():
-        spans = [(name, at * CELL_DEG, (at + 1) * CELL_DEG) for name, at in (("lat", lat), ("lon", lon))]
-        condition = " AND ".join(f"{name} >= {low:.2f} AND {name} < {high:.2f}" for name, low, high in spans)
-        yield frame_id, Value(f"{lat * CELL_DEG:.2f} {lon * CELL_DEG:.2f}", condition)
+    distinct = cells.select("lat", "lon").unique()
+    names = [f"{lat * CELL_DEG:.2f} {lon * CELL_DEG:.2f}" for lat, lon in distinct.iter_rows()]
+    named = distinct.with_columns(value=pl.Series(names, dtype=pl.String))
+    return cells.join(named, on=["lat", "lon"]).select("frame_id", "value")
+
+
+def _table(frame_ids: Sequence[str], values: Sequence[str]) -> pl.DataFrame:
+    return pl.DataFrame({"frame_id": frame_ids, "value": values}, schema={"frame_id": pl.String, "value": pl.String})
+
+
+def _condition(dimension: Dimension, key: str, name: str) -> str:
+    """Return the condition on frames that holds for a value."""
+    if key or dimension == "camera":
+        return f"{f'attributes.{key}' if key else 'camera'} = {quoted(name)}"
+    spans = [(column, float(low)) for column, low in zip(("lat", "lon"), name.split(), strict=True)]
+    return " AND ".join(f"{column} >= {low:.2f} AND {column} < {low + CELL_DEG:.2f}" for column, low in spans)

@@ -79,6 +79,23 @@ def worth(
     return total
 
 
+def mean_by_value(
+    order: Order, detected: Detected, given: Given, part: Part, values: tuple[Ints, Ints, bool, Ints]
+) -> Floats:
+    """Return average precision, values x classes, at the first threshold of `given`.
+
+    `values` are the number of the value of each object and of each detection (-1: none), whether what was given nothing
+    is of every value instead, and how many objects there are, values x classes.
+    """
+    from validation.model import precision_kernel as kernel
+
+    of_truth, of_detected, every, objects = values
+    found = kernel.Sorted(order.rows, order.start, order.score, detected.rank, given, part.alone, part.objects)
+    asked = kernel.Asked(objects, RECALLS, LIMITS)
+    mean: Floats = kernel.mean_by_value(found, kernel.Values(of_truth, of_detected, every), asked)
+    return mean
+
+
 def objects_of(truth: Truth, counted: Bools, classes: int) -> Ints:
     """Return how many of the `counted` rows of the truth each class has."""
     return np.bincount(truth.label[counted], minlength=classes)

@@ -107,3 +107,88 @@ def _area(points: _Points, count: int) -> float:
         total += (points.share[at] - before) * points.precision[at]
         before = points.share[at]
     return total
+
+
+class Values(NamedTuple):
+    """The number of the value of each box, -1 where it has none; `every`: what was given nothing is of every value."""
+
+    of_truth: Any
+    of_detected: Any
+    every: bool
+
+
+class _Slots(NamedTuple):
+    """The hits of one class, value by value: those of value v stand at first[v] up to first[v + 1]."""
+
+    first: Any
+    precision: Any
+    hits: Any  # so far, by value
+    wrong: Any
+    pending: Any  # slots and values of the hits of one score
+    pending_value: Any
+
+
+@compiled
+def mean_by_value(found: Sorted, values: Values, asked: Asked) -> Any:  # noqa: ANN401 an array
+    """Return average precision, values x classes, at the first threshold; `asked.objects` is values x classes."""
+    count, classes = asked.objects.shape
+    mean = np.full((count, classes), np.nan)
+    for label in range(classes):
+        slots = _slots(found, values, label, count)
+        _fill_slots(found, values, label, slots)
+        for value in range(count):
+            if asked.objects[value, label] > 0:
+                best = slots.precision[slots.first[value] : slots.first[value + 1]]
+                mean[value, label] = _mean_of_hits(best, asked.objects[value, label], asked.recalls)
+    return mean
+
+
+@compiled
+def _slots(found: Sorted, values: Values, label: int, count: int) -> _Slots:
+    given, first = found.given[0], np.zeros(count + 1, np.int64)
+    for at in range(found.start[label], found.start[label + 1]):
+        object_row = given[found.rows[at]]
+        if object_row >= 0 and found.counts[object_row] and values.of_truth[object_row] >= 0:
+            first[values.of_truth[object_row] + 1] += 1
+    first = np.cumsum(first)
+    total = first[-1]
+    numbers, pending, pending_value = np.zeros(count, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
+    return _Slots(first, np.empty(total), numbers, np.zeros(count, np.int64), pending, pending_value)
+
+
+@compiled
+def _fill_slots(found: Sorted, values: Values, label: int, slots: _Slots) -> None:
+    """Write the precision at each hit; those of one score come in together, with all that is wrong at it."""
+    given, everywhere, waiting, last = found.given[0], 0, 0, found.start[label + 1]
+    for at in range(found.start[label], last):
+        row = found.rows[at]
+        if given[row] < 0:
+            if values.every:
+                everywhere += 1
+            elif values.of_detected[row] >= 0:
+                slots.wrong[values.of_detected[row]] += 1
+        elif found.counts[given[row]] and values.of_truth[given[row]] >= 0:
+            value = values.of_truth[given[row]]
+            slots.pending[waiting], slots.pending_value[waiting] = slots.first[value] + slots.hits[value], value
+            slots.hits[value] += 1
+            waiting += 1
+        if waiting and (at + 1 == last or found.score[found.rows[at + 1]] != found.score[row]):
+            for number in range(waiting):
+                value = slots.pending_value[number]
+                seen = slots.hits[value] + slots.wrong[value] + everywhere
+                slots.precision[slots.pending[number]] = slots.hits[value] / (seen + _LEAST)
+            waiting = 0
+
+
+@compiled
+def _mean_of_hits(best: Any, objects: int, recalls: Any) -> float:  # noqa: ANN401 arrays
+    for at in range(len(best) - 2, -1, -1):  # the best from here on
+        best[at] = max(best[at], best[at + 1])
+    total, at = 0.0, 0
+    for wanted in recalls:
+        while at < len(best) and (at + 1) / objects < wanted:
+            at += 1
+        if at == len(best):
+            break
+        total += best[at]
+    return total / len(recalls)
