@@ -97,6 +97,21 @@ def test_conditions_are_on_booleans_alone(compiled):
     assert all(condition.endswith("== true") for condition in conditions)
 
 
+def test_training_hangs_on_what_the_check_of_the_data_says(compiled):
+    pipeline, _, documents = compiled
+    held = {name: dag for dag in _dags(documents[0]) for name in dag["tasks"]}
+    if pipeline == "curate":
+        assert "validate-data" not in held
+        return
+    inner = held["train-model"]["tasks"]
+    outer = held["validate-data"]["tasks"].values()
+    conditions = [task["triggerPolicy"]["condition"] for task in outer if "triggerPolicy" in task]
+
+    assert {"train-model", "validate-model", "promote-model"} <= set(inner)
+    assert "validate-data" not in inner
+    assert "inputs.parameter_values['pipelinechannel--validate-data-Output'] == true" in conditions
+
+
 def test_parameters_a_person_fills_in_have_names_and_descriptions(compiled, profiles):
     pipeline, _, documents = compiled
     parameters = documents[0]["root"]["inputDefinitions"]["parameters"]
