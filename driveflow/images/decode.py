@@ -7,6 +7,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from driveflow.errors import BrokenDataError
+from driveflow.images.jpeg_eighth import decode_eighth
 from driveflow.images.probe import open_picture, orientation
 from driveflow.images.quiet import quiet
 
@@ -94,6 +95,9 @@ def _decode_jpeg(data: bytes, colorspace: str, min_side_px: int) -> Pixels | Non
         if kind in {"CMYK", "YCCK"}:
             return None
         factor = _reduction(max(height, width), min_side_px, _MAX_REDUCTION)
+        found = decode_eighth(data) if factor == _MAX_REDUCTION and colorspace == "RGB" else None
+        if found is not None:
+            return found
         size = {"min_height": -(-height // factor), "min_width": -(-width // factor)}
         return cast("Pixels", simplejpeg.decode_jpeg(data, colorspace=colorspace, strict=False, **size))
     except (ValueError, RuntimeError, KeyError):  # KeyError: a header that ends before it names its colours

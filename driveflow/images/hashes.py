@@ -28,12 +28,12 @@ def perceptual_hashes(gray: Pixels) -> Hashes:
     >>> perceptual_hashes(np.zeros((40, 40), np.uint8)).phash64
     0
     """
-    from driveflow.images.sweep_kernel import cell_averages, hash_bits
+    from driveflow.images.sweep_kernel import hashed
 
     down, across = (-(-HASH_GRID // side) for side in gray.shape)
     if down * across > 1:  # a picture with fewer pixels than cells
         gray = gray.repeat(down, axis=0).repeat(across, axis=1)
-    short, long = hash_bits(cell_averages(np.ascontiguousarray(gray)), _waves())
+    short, long = hashed(np.ascontiguousarray(gray), _waves())
     return Hashes(int.from_bytes(short.tobytes(), "big"), long.tobytes())
 
 

@@ -13,7 +13,7 @@ from driveflow.images.decode import Pixels, decode_rgb_reduced
 from driveflow.images.hashes import perceptual_hashes
 from driveflow.images.scales import DECODED_LONG_SIDE_PX, STEEPNESS_STEPS
 
-_MODULES: Final = ("decode", "hashes", "scales", "signals", "sweep_kernel")
+_MODULES: Final = ("decode", "eighth_kernel", "hashes", "jpeg_eighth", "scales", "signals", "sweep_kernel")
 _WORD: Final = (1 << 64) - 1
 
 
@@ -57,29 +57,27 @@ def measure_pixels(rgb: Pixels) -> Signals:
     """Measure the signals of a reduced picture."""
     from driveflow.images import sweep_kernel as kernel
 
-    gray, sums, red_blue = kernel.sweep(rgb)
-    small = kernel.scaled(gray)
-    squares, steepness = kernel.edges(small)
-    edges = squares.tolist()
-    hashes = perceptual_hashes(gray)
-    total, pixels = sums.tolist(), gray.size
+    found = kernel.measured(rgb)
+    edges, inner = found.squares.tolist(), _inner(found.small_shape)
+    hashes = perceptual_hashes(found.gray)
+    total, pixels = found.totals.tolist(), found.gray.size
     mean, red, green, blue = (total[place] / pixels for place in (kernel.GRAY, kernel.RED, kernel.GREEN, kernel.BLUE))
     return Signals(
         phash64=hashes.phash64,
         phash256=hashes.phash256,
-        thumbnail_print=kernel.fingerprint(gray) & _WORD,
+        thumbnail_print=found.fingerprint & _WORD,
         brightness=mean,
         contrast=sqrt(max(total[kernel.GRAY_SQUARES] / pixels - mean * mean, 0.0)),
         dark_share=total[kernel.DARK] / pixels,
         bright_share=total[kernel.BRIGHT] / pixels,
-        sharpness=_sharpness(edges, small),
-        edge_ratio=_edge_ratio(edges, small),
+        sharpness=_sharpness(edges, inner),
+        edge_ratio=_edge_ratio(edges, inner),
         saturation=total[kernel.COLOUR_RANGE] / pixels,
         red_blue=red - blue,
         green_cast=green - (red + blue) / 2,
-        tail_share=kernel.tail_rows(rgb, gray) / gray.shape[0],
-        steepness_grid=steepness.tobytes(),
-        red_blue_grid=red_blue.tobytes(),
+        tail_share=found.tail_rows / found.gray.shape[0],
+        steepness_grid=found.steepness.tobytes(),
+        red_blue_grid=found.red_blue.tobytes(),
     )
 
 
@@ -88,22 +86,21 @@ def steepness(grids: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.asarray(np.square(grids / STEEPNESS_STEPS))
 
 
-def _edge_ratio(edges: list[int], gray: Pixels) -> float:
+def _edge_ratio(edges: list[int], inner: int) -> float:
     """Return the energy of second over first differences, the less of across and down; without edges 1.
 
     Blur takes from second differences more than from first ones, along the direction in which it smears; less light and
     less contrast take the same part of both.
     """
     across, down, bent_across, bent_down = edges[:4]
-    inner = _inner(gray)
     return min((bent_across + inner) / (across + inner), (bent_down + inner) / (down + inner))
 
 
-def _sharpness(edges: list[int], gray: Pixels) -> float:
+def _sharpness(edges: list[int], inner: int) -> float:
     """Return the variance of the Laplacian."""
-    mean, mean_square = edges[4] / _inner(gray), edges[5] / _inner(gray)
+    mean, mean_square = edges[4] / inner, edges[5] / inner
     return max(mean_square - mean * mean, 0.0)
 
 
-def _inner(gray: Pixels) -> int:
-    return max(int(gray.shape[0]) - 2, 1) * max(int(gray.shape[1]) - 2, 1)
+def _inner(shape: tuple[int, int]) -> int:
+    return max(shape[0] - 2, 1) * max(shape[1] - 2, 1)

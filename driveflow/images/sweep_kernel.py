@@ -4,7 +4,7 @@ Sums are whole numbers and fractions are taken in one fixed order, so that every
 over one plane or row each, plainly: the compiler makes vector instructions of that.
 """
 
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 import numba
 import numpy as np
@@ -36,6 +36,28 @@ SQUARES: Final = 6
 _PRIME: Final = np.int64(1099511628211)
 
 compiled: Any = numba.njit(cache=True, nogil=True)
+
+
+class Measured(NamedTuple):
+    """What one call measures: see `sweep`, `edges` of the `small_shape` picture, `fingerprint` and `tail_rows`."""
+
+    gray: Pixels
+    totals: Sums
+    red_blue: Pixels
+    small_shape: tuple[int, int]
+    squares: Sums
+    steepness: Pixels
+    fingerprint: int
+    tail_rows: int
+
+
+@compiled
+def measured(rgb: Pixels) -> Measured:
+    """Measure all but the hashes: one call, since each costs as much as hundreds of pixels."""
+    gray, totals, red_blue = sweep(rgb)
+    small = scaled(gray)
+    squares, steepness = edges(small)
+    return Measured(gray, totals, red_blue, small.shape, squares, steepness, fingerprint(gray), tail_rows(rgb, gray))
 
 
 @compiled
@@ -136,6 +158,12 @@ def cell_averages(gray: Pixels) -> Fractions:
 
 
 @compiled
+def hashed(gray: Pixels, waves: Fractions) -> tuple[Pixels, Pixels]:
+    """Return the bits of both hashes of `gray`, no side of which is shorter than the grid."""
+    return hash_bits(cell_averages(gray), waves)
+
+
+@compiled
 def hash_bits(averages: Fractions, waves: Fractions) -> tuple[Pixels, Pixels]:
     """Return the bits of both hashes of the transform by `waves`, a row a frequency."""
     found = _transformed(_transformed(averages, waves).T.copy(), waves).T.copy()
@@ -146,7 +174,8 @@ def hash_bits(averages: Fractions, waves: Fractions) -> tuple[Pixels, Pixels]:
 def _packed(values: Fractions) -> Pixels:
     """Return for each value, row by row from the highest bit of a byte, whether it is over the median of all."""
     steps = np.rint(values.ravel() * 1e6)  # what is equal by mathematics differs behind this digit
-    middle = np.median(steps)
+    half = len(steps) // 2 - 1  # of an even number: what is over this one is over the median, and the other way round
+    middle = np.partition(steps, half)[half]
     packed = np.zeros(len(steps) // 8, np.uint8)
     for place in range(len(steps)):
         if steps[place] > middle:
