@@ -69,7 +69,6 @@ def _verify(snapshot: "Snapshot", place: "Place") -> "VerifyReport":
     from cli.snapshot_argument import lineage, store_of
     from driveflow.errors import UsageError
     from driveflow.images.pixels import open_pixels
-    from driveflow.signal_store import SignalStore
     from filtering.verify import Evidence, verify_decisions
 
     decisions = snapshot.decisions()
@@ -77,13 +76,26 @@ def _verify(snapshot: "Snapshot", place: "Place") -> "VerifyReport":
         raise UsageError(
             f"{snapshot.uri} holds no decisions of the filters; name the snapshot that `filter_frames` made."
         )
-    signals = SignalStore(store_of(snapshot)).load(decisions["frame_id"])
+    signals = _signals(snapshot, store_of(snapshot))
     sources = pa.concat_tables([item.sources() for item in lineage(snapshot)])
     filters = _filters(snapshot)
     vectors = _vectors(decisions, filters, place.store)
     arrival = tuple(cast("Sequence[str]", snapshot.made_by().get("arrival", ())))
     pixels = open_pixels(snapshot, place)
     return verify_decisions(decisions, Evidence(signals, sources, filters, pixels, vectors, arrival))
+
+
+def _signals(snapshot: "Snapshot", store: str) -> "pa.Table":
+    """Return what the step measured by, and where that is not told or gone, what is known of the frames now."""
+    from components.work.table_objects import read_table
+    from driveflow.errors import IntegrityError, NotFoundError
+    from driveflow.signal_store import SignalStore
+    from driveflow.storage.objects import join
+
+    try:
+        return read_table(join(store, "objects", str(snapshot.made_by()["signals"])))
+    except (KeyError, NotFoundError, IntegrityError):
+        return SignalStore(store).load(snapshot.decisions()["frame_id"])
 
 
 def _vectors(decisions: "pa.Table", filters: "FilterSection", store: str) -> "FrameVectors | None":

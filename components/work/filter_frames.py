@@ -40,6 +40,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         "parents": [snapshot.uri.rpartition("/")[2]],
         "settings": settings["filters"],
         "arrival": list(request.arrival),
+        "signals": str(inputs["signals"]).rpartition("/")[2],
     }
     beside = Beside(locations=snapshot.locations(), decisions=outcome.decisions, quarantine=outcome.quarantine)
     kept = write_snapshot(context.place.store, outcome.kept_tables, beside, made_by)

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from cli.main import main
+from components.work.table_objects import put_table
 from driveflow import tables
 from driveflow.canonical import Json
 from driveflow.flow.sections import FilterSection
@@ -51,6 +52,21 @@ def test_verify_says_that_every_pair_holds(store, capsys):
 
     assert code == 0
     assert out.splitlines() == ["frames: 4", "pairs: 1", "orphans: 0", "wrong: 0"]
+
+
+@pytest.mark.parametrize("gone", [False, True])
+def test_verify_goes_by_what_the_step_measured_by_whatever_is_measured_since(store, capsys, gone):
+    built, signals = snapshot(FRAMES), measured(FRAMES)
+    merged = write_snapshot(store, built, Beside(), {"step": "merge_batches"})
+    outcome = filter_frames(FilterRequest(built, signals, FilterSection()))
+    named = "gone.parquet" if gone else put_table(store, signals).rpartition("/")[2]
+    made_by = {"step": "filter_frames", "parents": [merged.uri.rpartition("/")[2]], "signals": named}
+    uri = write_snapshot(store, outcome.kept_tables, Beside(decisions=outcome.decisions), made_by).uri
+
+    code, out, _ = call(capsys, "filter", "verify", uri)
+
+    assert code == (1 if gone else 0)
+    assert out.splitlines()[:4] == ["frames: 4", "pairs: 1", "orphans: 0", f"wrong: {int(gone)}"]
 
 
 def test_verify_finds_a_planted_orphan_and_fails(store, capsys):
