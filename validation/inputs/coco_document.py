@@ -1,7 +1,7 @@
 """Read a whole COCO document, truth or predictions with scores, for an evaluation; and doubt its ids."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -140,7 +140,7 @@ class _Reader:
             ignore=_flags([row.ignore for row in rows]),
             crowd=_flags([row.iscrowd for row in rows]),
             facts=None if scored else _facts(rows),
-            where=lambda row: f"{self._path}: annotation {key_text(rows[row].id)} (entry {row})",
+            where=_where(self._path, [row.id for row in rows]),
         )
         strange = [(key, "", None, None, "", "", "{}") for key in image_index.strangers]
         others = [(key, f"category {key}") for key in class_index.strangers]
@@ -173,6 +173,11 @@ def _numbers(values: Sequence[float | None]) -> Floats:
 
 def _flags(values: Sequence[int | None]) -> Bools:
     return np.array([bool(value) for value in values], bool)
+
+
+def _where(path: Path, ids: Sequence[int | str | None]) -> Callable[[int], str]:
+    """Return what tells which annotation a row is, without holding on to the annotations."""
+    return lambda row: f"{path}: annotation {key_text(ids[row])} (entry {row})"
 
 
 def _facts(rows: Sequence[_Annotation]) -> BoxFacts | None:
