@@ -83,8 +83,8 @@ def _regressions(name: str, policy: Path, workspace: Path, profile: str) -> "Reg
 
 
 def _text(verdict: "Verdict") -> str:
-    against = f" against champion {verdict.champion[:12]}" if verdict.champion else ""
-    head = f"{verdict.outcome}: challenger {verdict.challenger[:12] or 'without digest'}{against}"
+    against = f" against champion {_short(verdict.champion)}" if verdict.champion else ""
+    head = f"{verdict.outcome}: challenger {_short(verdict.challenger) or 'without digest'}{against}"
     return "\n".join([head, verdict.reason, "", table([_row(rule) for rule in verdict.rules])])
 
 
@@ -99,3 +99,8 @@ def _row(rule: "RuleResult") -> dict[str, str | float | int | None]:
         "drives": counts.drive_groups if counts is not None else None,
         "why": reason if len(reason) <= _REASON_CHARS else reason[: _REASON_CHARS - 1] + "…",
     }
+
+
+def _short(digest: str) -> str:
+    """Return the beginning of a digest, or the last part of a path."""
+    return Path(digest).name if "/" in digest else digest[:12]

@@ -157,3 +157,17 @@ def test_the_json_of_a_runs_report_does_as_well(tmp_path, capsys):
 
     assert code == 0
     assert json.loads(said.out)["nothing_new"]
+
+
+def test_one_truth_at_two_paths_is_one_holdout_and_two_truths_at_one_path_are_two(tmp_path, capsys):
+    for name, drives, path in (
+        ("a", DRIVES, "x/gt.json"),
+        ("b", DRIVES, "y/gt.json"),
+        ("c", Drives(groups=9), "x/gt.json"),
+    ):
+        evaluation = measure(drives, 0.9, 1, holdout=path)
+        (tmp_path / f"{name}.json").write_text(json.dumps(evaluation_json(evaluation, 1.0)))
+    (tmp_path / "policy.yaml").write_text(POLICY)
+
+    assert call(tmp_path, capsys, "a", "b")[0] == 0
+    assert call(tmp_path, capsys, "a", "c")[0] == 1

