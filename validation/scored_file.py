@@ -8,7 +8,7 @@ number depends on it. About four bytes a detection and object.
 import base64
 import binascii
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import pairwise
 from typing import Any
@@ -18,11 +18,12 @@ import zstandard
 
 from driveflow.errors import InvalidInputError
 from validation.model.evaluation import Evaluation
+from validation.model.scene import Bools
 from validation.model.scored import Measure, Scored, ScoredSlice, scored_of
 from validation.model.sweep import Sweep
 
 KEY = "scored"  # of an evaluation's JSON
-_FORM = 1
+_FORM = 2
 _MOST_BYTES = 1 << 31
 _LEVEL = 9
 _SWEEP = {
@@ -31,7 +32,8 @@ _SWEEP = {
 }  # fmt: skip
 _OTHERS = {
     "frame_group": "<i4", "annotated": "|u1", "object_key": "<u8", "object_found": "|u1", "slice_rows": "<i4",
-    "slice_starts": "<i8",
+    "slice_starts": "<i8", "part_right": "<u2", "part_counted": "<u2", "part_object_frame": "<i4",
+    "part_object_label": "<i4", "part_object_starts": "<i8",
 }  # fmt: skip
 
 
@@ -50,6 +52,7 @@ def write_scored(scored: Scored) -> str:
         "model_digest": scored.model_digest,
         "classes": list(scored.classes),
         "slices": [part.name for part in scored.slices],
+        "of_objects": [part.sweep is not None for part in scored.slices],
         "arrays": [[name, list(values.shape)] for name, values in arrays.items()],
     }
     parts = [json.dumps(header, sort_keys=True).encode(), b"\n", *(values.tobytes() for values in arrays.values())]
@@ -105,9 +108,43 @@ def _arrays(scored: Scored) -> dict[str, "np.ndarray[Any, Any]"]:
         "object_found": np.packbits(scored.object_found),
         "slice_rows": np.concatenate([np.zeros(0, np.int64), *rows]),
         "slice_starts": np.cumsum([0, *(len(part) for part in rows)]),
+        **_part_arrays([part.sweep for part in scored.slices if part.sweep is not None]),
     }
     values = {name: getattr(scored.sweep, name) for name in _SWEEP} | others
     return {name: np.ascontiguousarray(values[name].astype(kind)) for name, kind in (_SWEEP | _OTHERS).items()}
+
+
+def _part_arrays(parts: Sequence[Sweep]) -> dict[str, "np.ndarray[Any, Any]"]:
+    """Return what the sweeps of slices of some objects have of their own, a slice after the other."""
+    nothing = np.zeros(0, np.int64)
+    return {
+        "part_right": np.concatenate([nothing, *(part.right for part in parts)]),
+        "part_counted": np.concatenate([nothing, *(part.counted for part in parts)]),
+        "part_object_frame": np.concatenate([nothing, *(part.object_frame for part in parts)]),
+        "part_object_label": np.concatenate([nothing, *(part.object_label for part in parts)]),
+        "part_object_starts": np.cumsum([0, *(len(part.object_frame) for part in parts)]),
+    }
+
+
+def _slices(
+    header: Any,  # noqa: ANN401 JSON
+    sweep: Sweep,
+    arrays: Mapping[str, "np.ndarray[Any, Any]"],
+) -> Iterator[ScoredSlice]:
+    rows, starts = arrays["slice_rows"].astype(np.int64), arrays["part_object_starts"].tolist()
+    shape = (-1, len(sweep.frame)) if len(sweep.frame) else (len(starts) - 1, 0)
+    right, counted = (arrays[name].reshape(shape).astype(np.uint16) for name in ("part_right", "part_counted"))
+    number = 0
+    names, bounds = map(str, header["slices"]), pairwise(arrays["slice_starts"])
+    for name, (first, last), of_objects in zip(names, bounds, header["of_objects"], strict=True):
+        if not of_objects:
+            yield ScoredSlice(name, rows[first:last])
+            continue
+        objects = slice(starts[number], starts[number + 1])
+        frame, label = (arrays[f"part_object_{what}"][objects].astype(np.int32) for what in ("frame", "label"))
+        own = {"right": right[number], "counted": counted[number], "object_frame": frame, "object_label": label}
+        yield ScoredSlice(name, rows[first:last], replace(sweep, **own))
+        number += 1
 
 
 def _read_arrays(shapes: list[tuple[str, list[int]]], data: bytes) -> dict[str, "np.ndarray[Any, Any]"]:
@@ -125,10 +162,8 @@ def _read_arrays(shapes: list[tuple[str, list[int]]], data: bytes) -> dict[str, 
 def _scored(header: Any, arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> Scored:  # noqa: ANN401 JSON
     if header["form"] != _FORM:
         raise ValueError(f"form {header['form']!r}, this driveflow reads {_FORM}")
-    classes, names = tuple(map(str, header["classes"])), list(map(str, header["slices"]))
-    starts, rows = arrays["slice_starts"], arrays["slice_rows"].astype(np.int64)
-    objects = len(arrays["object_frame"])
-    return Scored(
+    classes, objects = tuple(map(str, header["classes"])), len(arrays["object_frame"])
+    found = Scored(
         measure=Measure(**{name: str(header["measure"][name]) for name in ("holdout", "code", "mode")}),
         holdout_id=str(header["holdout_id"]),
         model_digest=str(header["model_digest"]),
@@ -145,12 +180,10 @@ def _scored(header: Any, arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> Scored
             object_frame=arrays["object_frame"].astype(np.int32),
             object_label=arrays["object_label"].astype(np.int32),
         ),
-        slices=tuple(
-            ScoredSlice(name, rows[first:last]) for name, (first, last) in zip(names, pairwise(starts), strict=True)
-        ),
         object_key=arrays["object_key"].astype(np.uint64),
         object_found=np.unpackbits(arrays["object_found"], count=objects).astype(bool),
     )
+    return replace(found, slices=tuple(_slices(header, found.sweep, arrays)))
 
 
 def _check(found: Scored, where: str) -> None:
@@ -163,6 +196,8 @@ def _check(found: Scored, where: str) -> None:
         (sweep.object_label, classes),
         (found.frame_group, max(frames, 1)),
         *((part.rows, frames) for part in found.slices),
+        *((part.sweep.object_frame, frames) for part in found.slices if part.sweep is not None),
+        *((part.sweep.object_label, classes) for part in found.slices if part.sweep is not None),
     ]
     sound = (
         len(sweep.start) == classes + 1
@@ -191,6 +226,13 @@ def _without_tails(scored: Scored) -> Scored:
         while first < end < last and sweep.tied[end]:
             end += 1
         kept[first:end] = True
+    slices = tuple(
+        part if part.sweep is None else replace(part, sweep=_only(part.sweep, kept)) for part in scored.slices
+    )
+    return replace(scored, sweep=_only(sweep, kept), slices=slices)
+
+
+def _only(sweep: Sweep, kept: Bools) -> Sweep:
     start = np.concatenate([[0], np.cumsum(kept)])[sweep.start]
     columns = {name: getattr(sweep, name)[kept] for name in ("frame", "tied", "late", "right", "counted")}
-    return replace(scored, sweep=replace(sweep, start=start, **columns))
+    return replace(sweep, start=start, **columns)

@@ -1,6 +1,6 @@
 """Challenger beside champion: a metric with intervals, over everything, per class and per slice."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -176,11 +176,25 @@ def _of_class(challenger: Scored, mine: Samples, theirs: Samples | None, label: 
 
 def _of_slice(challenger: Scored, champion: Scored | None, metric: Metric, number: int, draws: Draws) -> Estimate:
     part = challenger.slices[number]
-    counts = counts_of(challenger, part.rows)
+    own, other = _within(challenger, number), _within(champion, number) if champion is not None else None
+    counts = _counts_of_objects(own, part.rows) if part.sweep is not None else counts_of(own, part.rows)
     if not len(part.rows):
         return Estimate(part.name, None, None, None, None, counts)
-    mine, theirs = _samples(challenger, metric, part.rows, draws), _samples_or_none(champion, metric, part.rows, draws)
+    mine, theirs = _samples(own, metric, part.rows, draws), _samples_or_none(other, metric, part.rows, draws)
     return _overall(part.name, mine, theirs, counts)
+
+
+def _within(model: Scored, number: int) -> Scored:
+    """Return the model as it is in a slice: of the objects that the slice is about."""
+    sweep = model.slices[number].sweep
+    return model if sweep is None else replace(model, sweep=sweep)
+
+
+def _counts_of_objects(model: Scored, rows: Ints) -> Counts:
+    """Return how much a slice of some objects stands on: the frames and groups that hold such an object."""
+    within = np.isin(model.sweep.object_frame, rows)
+    frames = np.unique(model.sweep.object_frame[within])
+    return Counts(len(frames), len(np.unique(model.frame_group[frames])), int(within.sum()))
 
 
 def _found(value: float) -> float | None:

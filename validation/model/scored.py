@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driveflow.code_digest import module_digest, package_digest
-from validation.model.evaluation import Evaluation
+from validation.model.evaluation import Evaluation, SliceResult
 from validation.model.scene import Bools, Ints, Scene
+from validation.model.slices import inside_of
 from validation.model.sweep import Sweep, sweep_of
 
 _STATISTICS = "validation.model"
@@ -30,10 +31,14 @@ class Measure:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSlice:
-    """A named part of the hold-out by the row numbers of its frames."""
+    """A named part of the hold-out by the row numbers of its frames.
+
+    `sweep` is there where the slice is about some of the objects in them only: of one class, size or the like.
+    """
 
     name: str
     rows: Ints
+    sweep: Sweep | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +76,16 @@ def scored_of(evaluation: Evaluation) -> Scored:
         frame_group=scene.frame_group,
         annotated=scene.annotated,
         sweep=sweep_of(scene, evaluation.matches),
-        slices=tuple(ScoredSlice(part.name, part.rows) for part in evaluation.per_slice),
+        slices=tuple(_slice(evaluation, part) for part in evaluation.per_slice),
         object_key=_object_keys(scene)[real],
         object_found=_shown(evaluation)[real],
     )
+
+
+def _slice(evaluation: Evaluation, part: SliceResult) -> ScoredSlice:
+    inside = inside_of(evaluation.scene, part)
+    sweep = None if inside is None else sweep_of(evaluation.scene, evaluation.matches, inside)
+    return ScoredSlice(part.name, part.rows, sweep)
 
 
 @functools.cache

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from driveflow.flow.sections import Metric
 from validation.model.match import Matches
 from validation.model.scene import COCO_DETECTION_LIMIT, Bools, Floats, Ints, Scene
+from validation.model.slices import Inside
 
 _THRESHOLDS = 10  # of COCO, 0.5 to 0.95
 _CHOSEN: dict[Metric, tuple[int, ...]] = {
@@ -51,8 +52,11 @@ class ClassSweep:
     thresholds: int
 
 
-def sweep_of(scene: Scene, matches: Matches) -> Sweep:
-    """Return the sweep of one model on one hold-out."""
+def sweep_of(scene: Scene, matches: Matches, inside: Inside | None = None) -> Sweep:
+    """Return the sweep of one model on one hold-out, or of the objects `inside` a slice of it alone.
+
+    A detection that was given an object outside of the slice is neither right nor wrong in it.
+    """
     found, truth = scene.detected, scene.truth
     order = np.lexsort((-found.score, found.label)) if scene.by_score is None else scene.by_score
     label, score = found.label[order], found.score[order]
@@ -61,6 +65,10 @@ def sweep_of(scene: Scene, matches: Matches) -> Sweep:
         tied[1:] = (label[1:] == label[:-1]) & (score[1:] == score[:-1])
     real = ~truth.ignore
     right, wrong = matches.right()[:, order], matches.wrong()[:, order]
+    if inside is not None:
+        real = real & inside.objects
+        right = right & inside.objects[matches.truth[:, order]]
+        wrong = wrong & inside.alone[order]
     return Sweep(
         start=np.searchsorted(label, np.arange(len(scene.classes) + 1)),
         frame=found.frame[order].astype(np.int32),
