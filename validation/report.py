@@ -123,7 +123,7 @@ def _sections(request: ReportRequest, found: Findings, shown: Galleries) -> list
 
 def _leaks(request: ReportRequest) -> Html:
     own = leak_section(request.leak)
-    if request.champion_leak is None:
+    if request.champion is None:
         return own
     titles = [html.element("h3", {}, f"Training data of the {who}") for who in ("challenger", "champion")]
     return html.join([titles[0], own, titles[1], leak_section(request.champion_leak)])

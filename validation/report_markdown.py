@@ -3,17 +3,19 @@
 from collections.abc import Iterable, Sequence
 
 from driveflow.pages.markdown import plain
+from validation.model.changed_frames import Changes
 from validation.model.compare import Estimate
 from validation.model.evaluation import Evaluation
 from validation.model.resample import Interval
+from validation.pages.changes import in_words
 from validation.verdict import RuleResult, Verdict
 
 _MOST_ROWS = 100
 _MARK = {"PASS": "✅", "BLOCK": "⛔", "NEEDS DATA": "🟡", "NOT JUDGED": "▫️"}
 
 
-def report_markdown(model: str, verdict: Verdict, challenger: Evaluation) -> str:
-    """Return verdict, rules, and a row a class and slice."""
+def report_markdown(model: str, verdict: Verdict, challenger: Evaluation, found: Changes | None = None) -> str:
+    """Return verdict, rules, what is newly broken and fixed, and a row a class and slice."""
     counted = f"{challenger.frames:,} frames, {challenger.drive_groups:,} drive groups, {challenger.objects:,} objects"
     metric = verdict.comparison.metric
     parts = [
@@ -29,6 +31,8 @@ def report_markdown(model: str, verdict: Verdict, challenger: Evaluation) -> str
             map(_estimate_row, [verdict.comparison.overall, *verdict.comparison.per_class]),
         ),
     ]
+    if found is not None:
+        parts += ["## Newly broken and fixed", in_words(found)]
     if verdict.comparison.per_slice:
         header = ("slice", metric, "95 % interval", "champion", "change", "95 % interval", "frames", "objects")
         parts += ["## Slices", _table(header, map(_estimate_row, verdict.comparison.per_slice))]

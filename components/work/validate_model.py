@@ -71,7 +71,7 @@ def _pages(request: "ReportRequest") -> dict[str, str]:
     from validation.report_markdown import report_markdown
 
     found = find_for(request)
-    summary = report_markdown(request.model, request.verdict, request.challenger)
+    summary = report_markdown(request.model, request.verdict, request.challenger, found.changes)
     full = canonical_json(report_json(request, found))
     return {"report": report_html(request, found), "summary": summary, "report_json": full}
 

@@ -20,7 +20,7 @@ from validation.model.compare import Draws
 from validation.model.evaluate import evaluate
 from validation.pages.banner import deciding_rules, one_sentence
 from validation.pages.frames import drawn
-from validation.report import report_html
+from validation.report import find_for, report_html
 from validation.report_json import classification_page, metrics_page, report_json, report_schema
 from validation.report_markdown import report_markdown
 
@@ -181,8 +181,10 @@ def test_markdown_holds_no_markup_of_a_hostile_name(name):
 
 
 def test_markdown_says_verdict_rules_and_numbers(request_):
-    text = report_markdown("road-users", request_.verdict, request_.challenger)
+    changed = find_for(request_).changes
+    text = report_markdown("road-users", request_.verdict, request_.challenger, changed)
 
+    assert f"loses {changed.total('broken')} that the champion finds" in text
     assert request_.verdict.outcome in text.splitlines()[0]
     assert all(title in text for title in ("## Rules", "## Numbers", "## Slices"))
 

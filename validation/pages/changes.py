@@ -11,13 +11,7 @@ def changes_section(found: Changes | None, shown: Galleries) -> Html:
     """Return the sums in words, a row a class, and pictures of both kinds."""
     if found is None:
         return html.empty("There is no champion to compare with.")
-    broken, fixed = found.total("broken"), found.total("fixed")
-    words = (
-        f"Of {found.total('objects'):,} objects the challenger loses {broken:,} that the champion finds "
-        f"(in {found.broken_groups:,} drive groups) and finds {fixed:,} that it misses (in {found.fixed_groups:,}). "
-        f"{found.total('new_false'):,} false detections are new, {found.total('gone_false'):,} are gone. "
-        "Each model is cut at its own scores with the best F1, IoU 0.5."
-    )
+    words = in_words(found)
     rows = [_row(part) for part in found.per_class]
     table = html.table(_columns(), rows[:MOST_ROWS], label="Newly broken and fixed")
     parts = [html.paragraph(words), table, left_out(len(rows) - MOST_ROWS, "classes")]
@@ -30,6 +24,17 @@ def changes_section(found: Changes | None, shown: Galleries) -> Html:
         shown.fixed if found.fixed else html.empty("Nothing is newly fixed."),
     ]
     return html.join(parts)
+
+
+def in_words(found: Changes) -> str:
+    """Return the sums of what changed, and how each model was cut."""
+    broken, fixed = found.total("broken"), found.total("fixed")
+    return (
+        f"Of {found.total('objects'):,} objects the challenger loses {broken:,} that the champion finds "
+        f"(in {found.broken_groups:,} drive groups) and finds {fixed:,} that it misses (in {found.fixed_groups:,}). "
+        f"{found.total('new_false'):,} false detections are new, {found.total('gone_false'):,} are gone. "
+        "Each model is cut at its own scores with the best F1, IoU 0.5."
+    )
 
 
 def _columns() -> list[Column]:
