@@ -2,13 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, table
 
 if TYPE_CHECKING:
+    from validation.leak import LeakReport
     from validation.model.scored import Scored
     from validation.regression import RegressionSet
     from validation.verdict import RuleResult, Verdict
@@ -44,13 +45,15 @@ def gate(
 
     section = load_gate(policy)
     regressions = tuple(_regressions(name, policy, workspace, profile) for name in section.regressions)
-    models = _read(challenger), _read(champion) if champion is not None else None
-    verdict = judge(JudgeRequest(models[0], models[1], section, leak=None, regressions=regressions))
+    own, leak = _read(challenger)
+    other, other_leak = _read(champion) if champion is not None else (None, None)
+    verdict = judge(JudgeRequest(own, other, section, leak, champion_leak=other_leak, regressions=regressions))
     emit(verdict_json(verdict), output, _text(verdict))
     raise typer.Exit(0 if verdict.outcome == "PASS" else _NOT_PASSED)
 
 
-def _read(path: Path) -> "Scored":
+def _read(path: Path) -> "tuple[Scored, LeakReport | None]":
+    """Return the matches in a file, and where it is a report, what that says of leaks."""
     from driveflow.errors import InvalidInputError, NotFoundError
     from validation.model.scored import evaluation_code
     from validation.scored_file import find_scored
@@ -69,7 +72,19 @@ def _read(path: Path) -> "Scored":
         )
     if found.measure.mode != "strict":
         raise InvalidInputError(f"{path} was measured in mode {found.measure.mode}; the gate judges by mode strict.")
-    return found
+    return found, _leak(value)
+
+
+def _leak(value: Any) -> "LeakReport | None":  # noqa: ANN401 JSON
+    from dataclasses import fields
+
+    from validation.leak import LeakReport
+
+    said = value.get("leak") if isinstance(value, dict) else None
+    names = [item.name for item in fields(LeakReport) if item.name != "examples"]
+    if not isinstance(said, dict) or not all(isinstance(said.get(name), int) for name in names):
+        return None
+    return LeakReport(**{name: said[name] for name in names}, examples=())
 
 
 def _regressions(name: str, policy: Path, workspace: Path, profile: str) -> "RegressionSet":

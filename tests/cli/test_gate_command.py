@@ -155,8 +155,10 @@ def test_the_json_of_a_runs_report_does_as_well(tmp_path, capsys):
 
     code, said = call(tmp_path, capsys, "report", "report", "-o", "json")
 
+    verdict = json.loads(said.out)
     assert code == 0
-    assert json.loads(said.out)["nothing_new"]
+    assert verdict["nothing_new"]
+    assert {rule["name"]: rule["outcome"] for rule in verdict["rules"]}["leak"] == "PASS"
 
 
 def test_one_truth_at_two_paths_is_one_holdout_and_two_truths_at_one_path_are_two(tmp_path, capsys):
