@@ -50,15 +50,15 @@ def annotation_columns(annotations: Annotations) -> pl.DataFrame:
     usable, ignore, attributes and score. A box is usable that has an area and finite corners; `own_id` is empty where
     it is not unique: ours (`box_id`) in its image, COCO's in the file.
     """
-    plain = plain_columns(annotations) if annotations and isinstance(annotations[0], PlainAnnotation) else None
-    found = _columns([whole(annotation) for annotation in annotations]) if plain is None else _spelled(plain)
+    plain = [annotation for annotation in annotations if isinstance(annotation, PlainAnnotation)]
+    found = _spelled(plain_columns(plain)) if plain else _columns([whole(annotation) for annotation in annotations])
     x1, y1, x2, y2 = (found[name] for name in ("x1", "y1", "x2", "y2"))
     usable = x1.is_finite() & y1.is_finite() & x2.is_finite() & y2.is_finite() & (x2 > x1) & (y2 > y1)
     return found.with_columns(usable=usable).with_row_index("row")
 
 
-def plain_columns(annotations: Sequence[PlainAnnotation]) -> Numbers | None:
-    """Return the numbers of all annotations as columns; None where an id is not a whole one that a double holds.
+def plain_columns(annotations: Sequence[PlainAnnotation]) -> Numbers:
+    """Return the numbers of all annotations as columns.
 
     MessagePack spells a record of nothing but numbers in the same count of bytes each time.
     """
@@ -66,8 +66,7 @@ def plain_columns(annotations: Sequence[PlainAnnotation]) -> Numbers | None:
         _records(msgspec.msgpack.encode(annotations[start : start + _AT_ONCE]))
         for start in range(0, len(annotations), _AT_ONCE)
     ]
-    table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    return table if all(_is_whole(table[name]) for name in _IDS) else None
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _records(encoded: bytes) -> Numbers:
@@ -75,10 +74,6 @@ def _records(encoded: bytes) -> Numbers:
     count = len(encoded) // _RECORD.itemsize
     raw = np.frombuffer(encoded, _RECORD, count, len(encoded) - count * _RECORD.itemsize)
     return {name: raw[name].astype(np.float64) for name in _RECORD.names or ()}
-
-
-def _is_whole(values: npt.NDArray[np.float64]) -> bool:
-    return bool((np.floor(values) == values).all() and (np.abs(values) < _EXACT).all())
 
 
 def _record_layout() -> np.dtype[np.void]:
@@ -101,10 +96,8 @@ def _record_layout() -> np.dtype[np.void]:
     return np.dtype({"names": names, "formats": [">f8"] * len(names), "offsets": offsets, "itemsize": place})
 
 
-_IDS: Final = ("id", "image_id", "category_id")
-_NUMBERS: Final = (*_IDS, "iscrowd")
+_NUMBERS: Final = ("id", "image_id", "category_id", "iscrowd")
 _AT_ONCE: Final = 8_192
-_EXACT: Final = 2.0**53
 _RECORD: Final = _record_layout()
 
 

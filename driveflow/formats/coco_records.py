@@ -4,7 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
 import msgspec
 
@@ -47,6 +47,10 @@ class CocoAnnotation(msgspec.Struct, gc=False):
     box_id: str | None = None
 
 
+_EXACT = 2.0**53  # below that every whole number is a double
+WholeNumber: TypeAlias = Annotated[float, msgspec.Meta(gt=-_EXACT, lt=_EXACT, multiple_of=1.0)]
+
+
 class PlainBox(msgspec.Struct, gc=False, array_like=True, forbid_unknown_fields=True):
     """Four numbers, as nearly every `bbox` is."""
 
@@ -63,9 +67,9 @@ class PlainAnnotation(msgspec.Struct, gc=False):
     that may be null here.
     """
 
-    id: float
-    image_id: float
-    category_id: float
+    id: WholeNumber
+    image_id: WholeNumber
+    category_id: WholeNumber
     bbox: PlainBox
     iscrowd: float = 0.0
     ignore: None = None

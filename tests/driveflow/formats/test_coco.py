@@ -205,3 +205,21 @@ def test_text_that_utf8_cannot_hold_survives():
 def test_a_stated_file_that_is_not_there_is_an_error():
     with pytest.raises(NotFoundError, match=r"'x.json' is no file of the batch"):
         read_coco(InMemory({"a.jpg": b""}), "x.json")
+
+
+@pytest.mark.parametrize("key", [2**53 + 1, 2**62, "07"])
+def test_an_id_that_no_plain_number_holds_is_kept_as_it_is(key):
+    labels = _read([_image(key), _image(7, "b.jpg")], [_box(key, image=key)], "a.jpg", "b.jpg")
+
+    assert (labels.boxes["path"].to_pylist(), labels.boxes["own_id"].to_pylist()) == (["a.jpg"], [str(key)])
+
+
+def test_a_file_of_nothing_but_numbers_is_read_like_any_other():
+    images = [_image(1), _image(2, "b.jpg")]
+    plain = [_box(1, iscrowd=1), _box(1.0, bbox=(1.5, 2, 3, 4)), _box(3, image=2, category=90), _box(4, image=3)]
+    patient = _read(images, [*plain, _box("text", bbox=(9, 9, 0, 0))], "a.jpg", "b.jpg")
+
+    labels = _read(images, [*plain, _box(5, bbox=(9, 9, 0, 0))], "a.jpg", "b.jpg")
+
+    assert labels.boxes.to_pylist() == patient.boxes.to_pylist()
+    assert [problem.reason for problem in labels.problems] == [problem.reason for problem in patient.problems]
