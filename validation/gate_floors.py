@@ -1,9 +1,11 @@
 """The gate's rules about the challenger alone: floors, and the size of the hold-out."""
 
+from dataclasses import replace
+
 from driveflow.errors import UsageError
 from driveflow.flow.sections import FloorSection, GateSection
 from validation.gate_champion import too_small
-from validation.model.compare import Counts, Draws, counted_rows, counts_of, estimate
+from validation.model.compare import Counts, Draws, counted_rows, counts_of, counts_of_objects, estimate
 from validation.model.scene import Ints
 from validation.model.scored import Scored
 from validation.verdict import RuleOutcome, RuleResult
@@ -15,8 +17,10 @@ def floor_rule(challenger: Scored, floor: FloorSection, gate: GateSection, draws
     Raises:
         UsageError: the floor names a class or slice that is not there.
     """
-    rows, label = _where(challenger, floor)
-    found = estimate(challenger, floor.metric, rows, label, draws)
+    model, rows, label = _where(challenger, floor)
+    found = estimate(model, floor.metric, rows, label, draws)
+    if model is not challenger:
+        found = replace(found, counts=counts_of_objects(model, rows, label))
     place = " ".join(
         part
         for part in (floor.class_name and f"of {floor.class_name}", floor.slice and f"in slice {floor.slice}")
@@ -59,11 +63,15 @@ def _on_little(outcome: RuleOutcome, counts: Counts) -> str:
     return f", but it stands on {counts.frames} frames of {counts.drive_groups} drive groups only"
 
 
-def _where(model: Scored, floor: FloorSection) -> tuple[Ints, int | None]:
-    slices = {part.name: part.rows for part in model.slices}
+def _where(model: Scored, floor: FloorSection) -> tuple[Scored, Ints, int | None]:
+    """Return the model as it is in the floor's slice, the slice's rows, and the floor's class."""
+    slices = {part.name: part for part in model.slices}
     if floor.slice and floor.slice not in slices:
         raise UsageError(f"A floor names the slice {floor.slice!r}; the flow has {sorted(slices) or 'no slices'}.")
     if floor.class_name and floor.class_name not in model.classes:
         raise UsageError(f"A floor names the class {floor.class_name!r}; the taxonomy has {list(model.classes)}.")
-    rows = slices[floor.slice] if floor.slice else counted_rows(model)
-    return rows, model.classes.index(floor.class_name) if floor.class_name else None
+    label = model.classes.index(floor.class_name) if floor.class_name else None
+    if not floor.slice:
+        return model, counted_rows(model), label
+    part = slices[floor.slice]
+    return model if part.sweep is None else replace(model, sweep=part.sweep), part.rows, label

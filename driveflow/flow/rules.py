@@ -135,15 +135,24 @@ def _where(path: tuple[Key, ...], where: WhereSection, flow: Flow) -> Iterator[F
 
 
 def _gate(flow: Flow) -> Iterator[Finding]:
-    slices = [part.name for part in flow.validation.slices]
     for i, floor in enumerate(flow.gate.floors):
         path = ("gate", "floors", i)
         if floor.class_name:
             yield from _known((*path, "class_name"), floor.class_name, flow.taxonomy.classes, "class")
         if floor.slice:
-            yield from _known((*path, "slice"), floor.slice, slices, "slice")
+            yield from _judged_slice((*path, "slice"), floor.slice, flow)
     for i, part in enumerate(flow.gate.slices):
-        yield from _known(("gate", "slices", i, "name"), part.name, slices, "slice")
+        yield from _judged_slice(("gate", "slices", i, "name"), part.name, flow)
+
+
+def _judged_slice(path: tuple[Key, ...], name: str, flow: Flow) -> Iterator[Finding]:
+    """Check that the flow has a slice of that name, as far as can be told before the data is seen."""
+    sections = {part.name: part for part in flow.validation.slices}
+    section = sections.get(name) or sections.get(name.partition("/")[0].partition("=")[0])
+    if section is None:
+        yield from _known(path, name, list(sections), "slice")
+    elif section.by and section.name == name:
+        yield path, f"is cut along {', '.join(section.by)}; name one of its slices, {name}/VALUE"
 
 
 def _training(flow: Flow) -> Iterator[Finding]:

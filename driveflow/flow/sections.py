@@ -206,6 +206,7 @@ class RetrainSection:
 
 
 Dimension = Literal["class", "size", "occlusion", "time_of_day", "weather", "camera", "place", "distance"]
+BOX_DIMENSIONS: tuple[Dimension, ...] = ("class", "size", "occlusion", "distance")  # the others are of frames
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

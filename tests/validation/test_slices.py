@@ -11,12 +11,15 @@ from hypothesis import strategies as st
 
 from driveflow import tables
 from driveflow.errors import UsageError
-from driveflow.flow.sections import SliceSection, WhereSection
+from driveflow.flow.sections import FloorSection, GateSection, SliceSection, WhereSection
 from tests.strategies import source_row
 from tests.validation.scenes import boxes_table, frames_table, from_coco, random_coco, simple
+from validation.gate_floors import floor_rule
+from validation.model.compare import Counts, Draws
 from validation.model.evaluate import evaluate
 from validation.model.evaluation import Evaluation, SliceResult
 from validation.model.scene import EvaluationRequest
+from validation.model.scored import scored_of
 from validation.model.slice_words import sections_of
 from validation.model.slices import inside_of
 
@@ -275,3 +278,18 @@ def test_the_values_counted_in_one_pass_are_those_of_slices_cut_one_by_one(seed)
         assert other.numbers["AP50"] == pytest.approx(part.numbers["AP50"], abs=1e-12)
         assert (other.counts, other.objects, other.frames) == (part.counts, part.objects, part.frames)
         assert (other.predicate, other.drive_groups) == (part.predicate, part.drive_groups)
+
+
+def test_a_floor_on_a_slice_of_boxes_is_about_its_objects_and_counts_the_frames_that_hold_them():
+    truth = [("f", "car", NEAR), ("f", "car", FAR), ("g", "car", NEAR)]
+    section = SliceSection(name="size", by=("size",))
+    evaluation = evaluate(simple(truth, [("f", "car", NEAR, 0.9), ("g", "car", NEAR, 0.8)], slices=(section,)))
+    gate = GateSection(min_frames=1, min_drive_groups=1)
+
+    near, far = (
+        floor_rule(scored_of(evaluation), FloorSection(slice=f"size={name}", at_least=0.5), gate, Draws(resamples=20))
+        for name in ("80+", "0-25")
+    )
+
+    assert (near.outcome, near.value, near.counts) == ("PASS", pytest.approx(1.0), Counts(2, 2, 2))
+    assert (far.outcome, far.value, far.counts) == ("NEEDS DATA", 0.0, Counts(1, 1, 1))  # of one drive group

@@ -177,7 +177,7 @@ def _of_class(challenger: Scored, mine: Samples, theirs: Samples | None, label: 
 def _of_slice(challenger: Scored, champion: Scored | None, metric: Metric, number: int, draws: Draws) -> Estimate:
     part = challenger.slices[number]
     own, other = _within(challenger, number), _within(champion, number) if champion is not None else None
-    counts = _counts_of_objects(own, part.rows) if part.sweep is not None else counts_of(own, part.rows)
+    counts = counts_of_objects(own, part.rows) if part.sweep is not None else counts_of(own, part.rows)
     if not len(part.rows):
         return Estimate(part.name, None, None, None, None, counts)
     mine, theirs = _samples(own, metric, part.rows, draws), _samples_or_none(other, metric, part.rows, draws)
@@ -190,9 +190,11 @@ def _within(model: Scored, number: int) -> Scored:
     return model if sweep is None else replace(model, sweep=sweep)
 
 
-def _counts_of_objects(model: Scored, rows: Ints) -> Counts:
+def counts_of_objects(model: Scored, rows: Ints, label: int | None = None) -> Counts:
     """Return how much a slice of some objects stands on: the frames and groups that hold such an object."""
     within = np.isin(model.sweep.object_frame, rows)
+    if label is not None:
+        within &= model.sweep.object_label == label
     frames = np.unique(model.sweep.object_frame[within])
     return Counts(len(frames), len(np.unique(model.frame_group[frames])), int(within.sum()))
 

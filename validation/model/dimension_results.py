@@ -5,9 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from driveflow.flow.sections import Dimension, SliceSection, WhereSection
+from driveflow.flow.sections import BOX_DIMENSIONS, Dimension, SliceSection, WhereSection
 from validation.model.dimensions import (
-    BOX_DIMENSIONS,
     BoxValues,
     FrameValues,
     Value,

@@ -23,7 +23,6 @@ _KEYS: Final[Mapping[Dimension, tuple[str, ...]]] = {
     "weather": ("weather",),
     "place": ("place", "location", "city"),
 }
-BOX_DIMENSIONS: Final[tuple[Dimension, ...]] = ("class", "size", "occlusion", "distance")
 
 
 @dataclass(frozen=True, slots=True)

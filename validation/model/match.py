@@ -70,36 +70,6 @@ def overlapping_pairs(detected: Detected, truth: Truth, places: tuple[Ints, Ints
     )
 
 
-def choose(pairs: Pairs, ignore: Bools, detections: int, thresholds: Floats) -> Matches:
-    """Let detections choose among their pairs, row by row: rows of one place must be in order of falling score.
-
-    All places choose at the same time: round r is the turn of each place's r-th detection that overlaps anything.
-    """
-    found = np.full((len(thresholds), detections), NONE, np.int32)
-    taken = np.zeros((len(thresholds), len(ignore)), bool)
-    # Within a detection the wanted pair is the last valid one: objects after regions, then by overlap, then by row.
-    order = np.lexsort((pairs.truth, pairs.overlap, ~ignore[pairs.truth], pairs.detection))
-    detection, truth, overlap = pairs.detection[order], pairs.truth[order], pairs.overlap[order]
-    turn = _turns(detection, pairs.place[order])
-    by_turn = np.argsort(turn, kind="stable")
-    bounds = np.searchsorted(turn[by_turn], np.arange(int(turn.max(initial=-1)) + 2))
-    limits = np.minimum(thresholds, 1 - 1e-10)[:, None]
-    for first, last in pairwise(bounds):
-        rows = by_turn[first:last]
-        heads = np.flatnonzero(np.diff(detection[rows], prepend=-1))
-        free = ~taken[:, truth[rows]] | ignore[truth[rows]]
-        valid = (overlap[rows] >= limits) & free
-        best = np.maximum.reduceat(np.where(valid, np.arange(len(rows)), NONE), heads, axis=1)
-        which, at = np.nonzero(best != NONE)
-        chosen = truth[rows][best[which, at]]
-        found[which, detection[rows][heads][at]] = chosen
-        taken[which, chosen] = True
-    void = np.zeros(found.shape, bool)
-    hit = found != NONE
-    void[hit] = ignore[found[hit]]
-    return Matches(thresholds, found, void)
-
-
 def overlap_of(first: Floats, second: Floats) -> Floats:
     """Return the intersection over union of boxes given as corners, row by row."""
     return _overlap(first, second, np.zeros(len(first), bool))
@@ -126,13 +96,3 @@ def _chunks(ends: Ints) -> list[tuple[int, int]]:
     cuts = np.searchsorted(ends, np.arange(0, total, _PAIRS_AT_ONCE)[1:], "left")
     bounds = np.unique(np.concatenate([[0], cuts, [len(ends)]]))
     return [(int(first), int(last)) for first, last in pairwise(bounds)]
-
-
-def _turns(detection: Ints, place: Ints) -> Ints:
-    """Return, per pair, how many detections of the same place come before; pairs are sorted by detection."""
-    if not len(detection):
-        return np.zeros(0, np.int64)
-    number = np.cumsum(np.diff(detection, prepend=-1) != 0) - 1
-    new_place = np.diff(place, prepend=-1) != 0
-    turns: Ints = number - np.maximum.accumulate(np.where(new_place, number, 0))
-    return turns

@@ -32,8 +32,7 @@ def find_nearest(scene: Scene, preferred: Bools) -> Nearest:
     from validation.model.nearest_kernel import find
 
     order = np.argsort(scene.truth.frame, kind="stable")
-    rows = np.arange(len(scene.detected.frame))
-    found = find(_detections(scene, rows), _objects(scene, order), preferred[order])
+    found = find(_detections(scene, slice(None)), _objects(scene, order), preferred[order])
     row_of = np.append(order, NONE).astype(np.int32)  # -1 stays -1
     return Nearest(row_of[found.own], found.own_overlap, row_of[found.other], found.other_overlap, found.region_overlap)
 
@@ -51,7 +50,7 @@ def take_in_turn(scene: Scene, detections: Ints, objects: Ints, least: float) ->
     return np.asarray(row_of[found], np.int64)
 
 
-def _detections(scene: Scene, rows: Ints) -> "Boxes":
+def _detections(scene: Scene, rows: Ints | slice) -> "Boxes":
     from validation.model.nearest_kernel import Boxes
 
     found, nothing = scene.detected, np.zeros(0, np.int64)

@@ -6,11 +6,11 @@ from itertools import product
 
 import numpy as np
 
-from driveflow.flow.sections import Dimension, SliceSection
+from driveflow.flow.sections import BOX_DIMENSIONS, Dimension, SliceSection
 from driveflow.predicates import matches as frames_where
 from driveflow.where import FRAME_COLUMNS, compile_where
 from validation.model.confusion import Mistakes
-from validation.model.dimensions import BOX_DIMENSIONS, BoxValues, FrameValues, Value, box_values, frame_values
+from validation.model.dimensions import BoxValues, FrameValues, Value, box_values, frame_values
 from validation.model.evaluation import SliceCounts, SlicePredicate, SliceResult
 from validation.model.match import Matches
 from validation.model.nearest import at_threshold
