@@ -15,6 +15,7 @@ LOOK: Final = 11  # bits of a code that are looked up at once
 TABLES: Final = 8  # four for means, four for the other coefficients
 _END: Final = 128  # what the end of a block adds to a place
 _MOST_DC_BITS, _MOST_AC_BITS, _MOST_SKIPPED_BITS = 11, 10, 32
+_ONE, _TWO, _THREE = np.uint64(1), np.uint64(2), np.uint64(3)
 _LEAST, _MOST = np.int32(0), np.int32(255)  # levels
 _HALF: Final = np.uint64(0xFFFFFFFF)
 _REST: Final = np.uint64(64 - LOOK)
@@ -25,7 +26,6 @@ _ZIGZAG: Final = np.array(
 )  # fmt: skip
 
 Bytes = npt.NDArray[np.uint8]
-Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]
 
 compiled: Any = numba.njit(cache=True, nogil=True)
@@ -139,10 +139,10 @@ def _value(ahead: Any, length: int, size: int) -> Any:  # noqa: ANN401 uint64
 
 
 @compiled
-def read(data: Bytes, words: Words, start: int, plan: Plan, planes: Bytes) -> bool:  # noqa: C901, PLR0911, PLR0912, PLR0915 a call with arrays in the inner loops costs more than what it would do
+def read(data: Bytes, start: int, plan: Plan, planes: Bytes) -> bool:  # noqa: C901, PLR0911, PLR0912, PLR0915 a call with arrays in the inner loops costs more than what it would do
     """Fill `planes` (brightness, blue, red; two rows and columns for each 16 x 16 pixels); False where it is broken.
 
-    `words` are the bytes of `data`, eight at a time, the first highest, and three words more.
+    `data` ends with a marker and two bytes more.
     """
     ahead: Any = np.uint64(0)  # the bits to come, from the top
     left: Any = 0  # how many of them are known
@@ -158,9 +158,9 @@ def read(data: Bytes, words: Words, start: int, plan: Plan, planes: Bytes) -> bo
             for block in range(6):
                 part = max(block - 3, 0)
                 if left <= 32:
-                    word, shift = np.uint64(at) >> np.uint64(3), (np.uint64(at) & np.uint64(7)) << np.uint64(3)
-                    next_word = (words[word + np.uint64(1)] >> np.uint64(1)) >> (np.uint64(63) - shift)
-                    value = ((words[word] << shift) | next_word) >> np.uint64(32)
+                    here = np.uint64(at)
+                    value = np.uint64(data[here]) << np.uint64(24) | np.uint64(data[here + _ONE]) << np.uint64(16)
+                    value |= np.uint64(data[here + _TWO]) << np.uint64(8) | np.uint64(data[here + _THREE])
                     if ((value ^ _HALF) - np.uint64(0x01010101)) & value & np.uint64(0x80808080):
                         ahead, left, at = _byte_by_byte(data, ahead, left, at)
                     else:
@@ -181,9 +181,11 @@ def read(data: Bytes, words: Words, start: int, plan: Plan, planes: Bytes) -> bo
                     four[block] = (levels[0] + 4) >> 3
                     while place < 64:
                         if left <= 32:
-                            word, shift = np.uint64(at) >> np.uint64(3), (np.uint64(at) & np.uint64(7)) << np.uint64(3)
-                            next_word = (words[word + np.uint64(1)] >> np.uint64(1)) >> (np.uint64(63) - shift)
-                            value = ((words[word] << shift) | next_word) >> np.uint64(32)
+                            here = np.uint64(at)
+                            value = np.uint64(data[here]) << np.uint64(24) | np.uint64(data[here + _ONE]) << np.uint64(
+                                16
+                            )
+                            value |= np.uint64(data[here + _TWO]) << np.uint64(8) | np.uint64(data[here + _THREE])
                             if ((value ^ _HALF) - np.uint64(0x01010101)) & value & np.uint64(0x80808080):
                                 ahead, left, at = _byte_by_byte(data, ahead, left, at)
                             else:
@@ -205,9 +207,11 @@ def read(data: Bytes, words: Words, start: int, plan: Plan, planes: Bytes) -> bo
                     squares[0] = levels[part]
                     while place < 64:
                         if left <= 32:
-                            word, shift = np.uint64(at) >> np.uint64(3), (np.uint64(at) & np.uint64(7)) << np.uint64(3)
-                            next_word = (words[word + np.uint64(1)] >> np.uint64(1)) >> (np.uint64(63) - shift)
-                            value = ((words[word] << shift) | next_word) >> np.uint64(32)
+                            here = np.uint64(at)
+                            value = np.uint64(data[here]) << np.uint64(24) | np.uint64(data[here + _ONE]) << np.uint64(
+                                16
+                            )
+                            value |= np.uint64(data[here + _TWO]) << np.uint64(8) | np.uint64(data[here + _THREE])
                             if ((value ^ _HALF) - np.uint64(0x01010101)) & value & np.uint64(0x80808080):
                                 ahead, left, at = _byte_by_byte(data, ahead, left, at)
                             else:

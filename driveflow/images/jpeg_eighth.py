@@ -27,13 +27,12 @@ def decode_eighth(data: bytes) -> npt.NDArray[np.uint8] | None:
     plan = _plan(header) if header else None
     if plan is None or data.rfind(b"\xff\xd9") < start:
         return None
-    whole = len(data) // 8
-    words = np.empty(whole + 3, np.uint64)
-    words[:whole] = np.frombuffer(data, ">u8", whole)
-    words[whole:] = np.frombuffer(data[whole * 8 :] + bytes(24), ">u8", 3)
     height, width = plan.size.tolist()
     planes = np.empty((3, -(-height // 16) * 2, -(-width // 16) * 2), np.uint8)
-    if not kernel.read(np.frombuffer(data, np.uint8), words, start, plan, planes):
+    padded = np.frombuffer(
+        data + b"\0\0", np.uint8
+    )  # four bytes are looked at together, the last from the end marker on
+    if not kernel.read(padded, start, plan, planes):
         return None
     rgb: npt.NDArray[np.uint8] = kernel.colours(planes, -(-height // 8), -(-width // 8))
     return rgb
