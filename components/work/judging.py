@@ -66,16 +66,21 @@ def regression_sets(context: StepContext) -> "tuple[RegressionSet, ...]":
 def cost_of(
     context: StepContext, models: tuple[str, str], pixels: "PixelReader", frame_ids: list[str]
 ) -> "Cost | None":
-    """Return what a frame costs the challenger, and the champion where there is one, on this machine."""
+    """Return what a frame costs the challenger, and the champion where there is one, on this machine.
+
+    None where frames or models cannot be read or run here: numbers from kept predictions need neither.
+    """
     from driveflow.images.decode import decode_rgb
     from validation.cost import measure_cost
 
     step = max(1, len(frame_ids) // _TIMED_FRAMES)
-    frames = [decode_rgb(pixels.read(frame_id)) for frame_id in frame_ids[::step][:_TIMED_FRAMES]]
-    challenger, champion = (_runner(context, uri) if uri else None for uri in models)
-    if challenger is None:
+    try:
+        frames = [decode_rgb(pixels.read(frame_id)) for frame_id in frame_ids[::step][:_TIMED_FRAMES]]
+        own = _runner(context, models[0])
+        champion = _runner(context, models[1]) if models[1] else None
+        return measure_cost(own, champion, frames, f"{platform.machine()}, {platform.system()}")
+    except DriveflowError:
         return None
-    return measure_cost(challenger, champion, frames, f"{platform.machine()}, {platform.system()}")
 
 
 def _runner(context: StepContext, model_uri: str) -> "Runner":
