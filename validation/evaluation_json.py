@@ -9,6 +9,7 @@ from driveflow.canonical import Json
 from validation.model.evaluation import ClassResult, Evaluation
 from validation.model.scene import Mode
 from validation.model.twelve import METRICS, Numbers
+from validation.parts_json import parts_json
 from validation.scored_file import KEY, scored_text
 
 _NOTHING_IN_COCO = -1.0
@@ -34,6 +35,7 @@ def evaluation_json(evaluation: Evaluation, seconds: float) -> dict[str, Json]:
             }
             for part in evaluation.per_slice
         },
+        **parts_json(evaluation),
         "corrections": [_plain(asdict(item)) for item in evaluation.corrections],
         "checks": [_plain(asdict(item)) for item in evaluation.checks],
         "n_frames": evaluation.frames,

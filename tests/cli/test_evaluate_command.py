@@ -45,6 +45,19 @@ def test_what_has_no_object_is_null_and_in_mode_coco_minus_one(files, capsys):
     assert [found["APl"] for found in said] == [None, -1.0]
 
 
+def test_json_tells_kinds_of_mistakes_and_slices_of_objects_of_a_published_set(capsys):
+    folder = shared_data("eval_made")
+    paths = [str(folder / name) for name in ("gt.json", "pred.json")]
+
+    found = json.loads(_evaluate(capsys, paths, "-o", "json", "--slices", "size, class*size")[1])
+
+    kinds = {kind: found["errors"]["every"][kind] for kind in ("Cls", "Loc", "Both", "Dupe", "Bkg", "Miss")}
+    assert kinds == {"Cls": 13, "Loc": 0, "Both": 1, "Dupe": 11, "Bkg": 7, "Miss": 15}
+    sizes = [part["n_objects"] for name, part in found["per_slice"].items() if name.startswith("size=")]
+    pairs = [part["n_objects"] for name, part in found["per_slice"].items() if name.startswith("class=")]
+    assert sum(sizes) == sum(pairs) == found["n_objects"] == 82
+
+
 def test_words_and_a_page_say_the_same_number(files, capsys, tmp_path):
     _, words, _ = _evaluate(capsys, files)
     code, _, told = _evaluate(capsys, files, "-o", "html", "--to", str(tmp_path / "page.html"))
