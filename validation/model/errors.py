@@ -90,14 +90,12 @@ def find_errors(scene: Scene, matches: Matches, mistakes: Mistakes, nearest: Nea
 
 
 def _kinds(scene: Scene, nearest: Nearest, wrong: Bools) -> tuple[NDArray[np.int8], NDArray[np.int32]]:
-    own, other = nearest.own_overlap, nearest.other_overlap
-    most = np.maximum(own, other)
-    rules = [most < BACKGROUND, (most >= FOREGROUND) & (own >= other), most >= FOREGROUND, own >= BACKGROUND]
-    kind = np.select(rules, [BKG, DUPE, CLS, LOC], BOTH)
-    kind = np.where(wrong, kind, NONE).astype(np.int8)
-    about = np.select([kind == NONE, kind == BKG, np.isin(kind, (DUPE, LOC))], [NONE, NONE, nearest.own], nearest.other)
+    from validation.model.nearest_kernel import Found, kinds
+
+    overlaps = nearest.own, nearest.own_overlap, nearest.other, nearest.other_overlap, nearest.region_overlap
+    kind, about = kinds(Found(*overlaps), wrong, (FOREGROUND, BACKGROUND))
     kind[_said_before(scene, np.flatnonzero(kind == CLS), about)] = DUPE
-    return kind, about.astype(np.int32)
+    return kind, about
 
 
 def _said_before(scene: Scene, rows: Ints, about: NDArray[np.int32]) -> Ints:

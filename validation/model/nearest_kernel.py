@@ -93,3 +93,26 @@ def _overlap(detected: Boxes, row: int, truth: Boxes, at: int) -> float:
     both, area_l = across * down, width_l * height_l
     whole = area_l if truth.ignore[at] else area_l + width_r * height_r - both
     return both / whole if whole > 0.0 else 0.0
+
+
+@compiled
+def kinds(found: Found, wrong: Any, limits: Any) -> Any:  # noqa: ANN401 arrays
+    """Return the kind (0 Cls, 1 Loc, 2 Both, 3 Dupe, 4 Bkg) of each wrong detection, and the object that names it.
+
+    Both are -1 where it is not wrong, the object also where the kind is Bkg. `limits`: of foreground and background.
+    """
+    kind, about = np.full(len(wrong), -1, np.int8), np.full(len(wrong), -1, np.int32)
+    for row in range(len(wrong)):
+        if wrong[row]:
+            own, other = found.own_overlap[row], found.other_overlap[row]
+            if max(own, other) < limits[1]:
+                kind[row] = 4
+            elif max(own, other) >= limits[0]:
+                kind[row] = 3 if own >= other else 0
+            else:
+                kind[row] = 1 if own >= limits[1] else 2
+            if kind[row] in (1, 3):
+                about[row] = found.own[row]
+            elif kind[row] != 4:
+                about[row] = found.other[row]
+    return kind, about
