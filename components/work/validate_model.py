@@ -11,10 +11,12 @@ from driveflow.steps import StepContext, StepResult, StepSpec, Value
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from driveflow.flow.sections import GateSection
     from driveflow.images.pixels import PixelReader
     from driveflow.snapshots import Snapshot, SnapshotTables
     from validation.leak import LeakReport
     from validation.model.evaluation import Evaluation
+    from validation.pages.album import Pictures
     from validation.report import ReportRequest
     from validation.verdict import Verdict
 
@@ -78,10 +80,7 @@ def _pages(request: "ReportRequest") -> dict[str, str]:
 
 def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest":
     from components.work.judging import champion_leak, champion_or_reason, cost_of, regression_sets
-    from components.work.settings import read_section
     from components.work.table_objects import read_table
-    from driveflow.flow.sections import GateSection
-    from driveflow.images.decode import decode_rgb
     from driveflow.images.pixels import open_pixels
     from driveflow.snapshots import open_snapshot
     from validation.gate import JudgeRequest, judge
@@ -100,7 +99,7 @@ def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest
     asked = JudgeRequest(
         challenger,
         champion,
-        read_section(GateSection, settings["gate"]),
+        _gate(context),
         leak,
         champion_leak=champion_leak(context, tables, signals),
         away=away,
@@ -116,10 +115,23 @@ def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest
         leak=leak,
         champion_leak=asked.champion_leak,
         cost=asked.cost,
-        pictures=lambda frame_id: decode_rgb(pixels.read(frame_id)),
+        pictures=_pictures(pixels),
         worst_frames=settings["validation"]["worst_frames"],
         provenance=_provenance(context, training, verdict),
     )
+
+
+def _gate(context: StepContext) -> "GateSection":
+    from components.work.settings import read_section
+    from driveflow.flow.sections import GateSection
+
+    return read_section(GateSection, context.settings["gate"])
+
+
+def _pictures(pixels: "PixelReader") -> "Pictures":
+    from driveflow.images.decode import decode_rgb
+
+    return lambda frame_id: decode_rgb(pixels.read(frame_id))
 
 
 def _provenance(context: StepContext, training: "Snapshot", verdict: "Verdict") -> dict[str, str]:
