@@ -28,7 +28,7 @@ def perceptual_hashes(gray: Pixels) -> Hashes:
     >>> perceptual_hashes(np.zeros((40, 40), np.uint8)).phash64
     0
     """
-    from driveflow.images.sweep_kernel import hashed
+    from driveflow.images.hash_kernel import hashed
 
     down, across = (-(-HASH_GRID // side) for side in gray.shape)
     if down * across > 1:  # a picture with fewer pixels than cells

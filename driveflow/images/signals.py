@@ -13,7 +13,16 @@ from driveflow.images.decode import Pixels, decode_rgb_reduced
 from driveflow.images.hashes import perceptual_hashes
 from driveflow.images.scales import DECODED_LONG_SIDE_PX, STEEPNESS_STEPS
 
-_MODULES: Final = ("decode", "eighth_kernel", "hashes", "jpeg_eighth", "scales", "signals", "sweep_kernel")
+_MODULES: Final = (
+    "decode",
+    "eighth_kernel",
+    "hash_kernel",
+    "hashes",
+    "jpeg_eighth",
+    "scales",
+    "signals",
+    "sweep_kernel",
+)
 _WORD: Final = (1 << 64) - 1
 
 

@@ -16,16 +16,13 @@ from driveflow.images.scales import (
     DARK_LEVEL,
     GRID_COLUMNS,
     GRID_ROWS,
-    HASH_GRID,
     SCALE_PX,
-    SHORT_HASH,
     STEEPNESS_STEPS,
     TAIL_RANGE,
 )
 
 Sums: TypeAlias = npt.NDArray[np.int64]
 Columns: TypeAlias = npt.NDArray[np.int32]
-Fractions: TypeAlias = npt.NDArray[np.float64]
 
 # What `sweep` sums over all pixels, by place.
 GRAY, GRAY_SQUARES, DARK, BRIGHT, RED, GREEN, BLUE, COLOUR_RANGE = range(8)
@@ -133,54 +130,6 @@ def edges(gray: Pixels) -> tuple[Sums, Pixels]:
         _add_edges(gray[row - 1 : row + 2], sums, steepness[(row - 1) * GRID_ROWS // (height - 2)])
     roots = np.sqrt(_cell_sums(steepness) * (GRID_ROWS * GRID_COLUMNS / inner))
     return _row_sums(sums), np.minimum(np.rint(roots * STEEPNESS_STEPS), 255.0).astype(np.uint8)
-
-
-@compiled
-def cell_averages(gray: Pixels) -> Fractions:
-    """Return `gray`, no side of which is shorter, averaged over the grid of the hashes."""
-    height, width = gray.shape
-    averages = np.empty((HASH_GRID, HASH_GRID))
-    columns = np.empty(width, np.int32)
-    for cell_row in range(HASH_GRID):
-        top, bottom = cell_row * height // HASH_GRID, (cell_row + 1) * height // HASH_GRID
-        columns[:] = 0
-        for row in range(top, bottom):
-            line = gray[row]
-            for column in range(width):
-                columns[column] += line[column]
-        for cell in range(HASH_GRID):
-            left, right = cell * width // HASH_GRID, (cell + 1) * width // HASH_GRID
-            total = 0
-            for column in range(left, right):
-                total += columns[column]
-            averages[cell_row, cell] = total / ((bottom - top) * (right - left))
-    return averages
-
-
-@compiled
-def hashed(gray: Pixels, waves: Fractions) -> tuple[Pixels, Pixels]:
-    """Return the bits of both hashes of `gray`, no side of which is shorter than the grid."""
-    return hash_bits(cell_averages(gray), waves)
-
-
-@compiled
-def hash_bits(averages: Fractions, waves: Fractions) -> tuple[Pixels, Pixels]:
-    """Return the bits of both hashes of the transform by `waves`, a row a frequency."""
-    found = _transformed(_transformed(averages, waves).T.copy(), waves).T.copy()
-    return _packed(found[:SHORT_HASH, :SHORT_HASH].copy()), _packed(found)
-
-
-@compiled
-def _packed(values: Fractions) -> Pixels:
-    """Return for each value, row by row from the highest bit of a byte, whether it is over the median of all."""
-    steps = np.rint(values.ravel() * 1e6)  # what is equal by mathematics differs behind this digit
-    half = len(steps) // 2 - 1  # of an even number: what is over this one is over the median, and the other way round
-    middle = np.partition(steps, half)[half]
-    packed = np.zeros(len(steps) // 8, np.uint8)
-    for place in range(len(steps)):
-        if steps[place] > middle:
-            packed[place // 8] |= 1 << (7 - place % 8)
-    return packed
 
 
 @compiled
@@ -294,16 +243,3 @@ def _averaged_rows(values: Pixels, count: int) -> Pixels:
         for column in range(width):
             averaged[row, column] = sums[column] // height
     return averaged
-
-
-@compiled
-def _transformed(values: Fractions, waves: Fractions) -> Fractions:
-    """Return `waves` times `values`: a row a frequency."""
-    found = np.zeros((waves.shape[0], values.shape[1]))
-    for frequency in range(waves.shape[0]):
-        line = found[frequency]
-        for row in range(values.shape[0]):
-            added, weight = values[row], waves[frequency, row]
-            for column in range(len(line)):
-                line[column] += weight * added[column]
-    return found
