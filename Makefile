@@ -17,6 +17,7 @@ $(STAMP): requirements.lock pyproject.toml
 	$(BIN)/python -m pip install --quiet --upgrade "pip>=24"
 	$(BIN)/python -m pip install --quiet --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(BIN)/python deploy/warm_up.py || echo 'Not compiled ahead: what is compiled will be at its first use.'
 	@touch $(STAMP)
 
 demo: setup ## Run the main job: sample drives, curate, annotate, retrain twice, report
