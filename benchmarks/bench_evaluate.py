@@ -3,7 +3,7 @@
 80 classes, 36 detections an image, as detectors give them: some near objects, the others noise. CPU seconds: reading
 the files, then evaluating; compiled code is loaded before. All numbers must be equal. BENCH_EVALUATE_IMAGES says how
 many images (5000,50000); pycocotools is left out over BENCH_EVALUATE_PYCOCOTOOLS_MOST of them. Peers that are no
-dependency of driveflow run in the python that DRIVEFLOW_BENCH_COCO_PEERS names.
+dependency of driveflow run in an environment of their own, see `benchmarks.peers`.
 """
 
 import json
@@ -16,7 +16,9 @@ from pathlib import Path
 
 import numpy as np
 
-PEERS = "DRIVEFLOW_BENCH_COCO_PEERS"  # python of an environment that has faster-coco-eval and ultrafast-pycocotools
+from benchmarks import peers
+
+PEERS = "coco-evaluators"
 SIZES = tuple(int(text) for text in os.environ.get("BENCH_EVALUATE_IMAGES", "5000,50000").split(","))
 PYCOCOTOOLS_MOST = int(os.environ.get("BENCH_EVALUATE_PYCOCOTOOLS_MOST", "5000"))
 CLASSES, DETECTIONS, OBJECTS = 80, 36, 7.3
@@ -104,9 +106,9 @@ def main() -> None:
 def _measure(name: str, paths: tuple[Path, Path], images: int) -> dict[str, object]:
     """Return what the contender says; it is called twice where its code is compiled once and kept."""
     contender = CONTENDERS[name]
-    python = os.environ.get(PEERS, "") if contender.is_peer else sys.executable
+    python = peers.python_of(PEERS) if contender.is_peer else sys.executable
     if not python or (name == PYCOCOTOOLS and images > PYCOCOTOOLS_MOST):
-        why = f"{PEERS} names no python" if not python else f"over {PYCOCOTOOLS_MOST:,} images"
+        why = peers.how_to(PEERS) if not python else f"over {PYCOCOTOOLS_MOST:,} images"
         print(f"{name} is not measured: {why}")
         return {}
     script = _MEASURED.format(prepare=contender.prepare, read=contender.read, evaluate=contender.evaluate)

@@ -1,8 +1,8 @@
 """Near-duplicate search: the exact leader rule beside faiss, imagededup and a blocked brute force, over equal hashes.
 
-DRIVEFLOW_BENCH_FAISS and DRIVEFLOW_BENCH_IMAGEDEDUP each name a Python that has the peer. DRIVEFLOW_BENCH_HASHES says
-how many hashes, in place of 10,000, 100,000 and 1,000,000: 10,000,000 take ours a quarter of a minute, and faiss hours;
-beyond DRIVEFLOW_BENCH_MOST_FAISS (100,000) hashes it is left out.
+`benchmarks.peers` tells where peers come from. DRIVEFLOW_BENCH_HASHES says how many hashes, in place of
+10,000, 100,000 and 1,000,000: 10,000,000 take ours a quarter of a minute, and faiss hours; beyond
+DRIVEFLOW_BENCH_MOST_FAISS (100,000) hashes it is left out.
 """
 
 import os
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from benchmarks import peers
 from benchmarks.contender import Figure, measure, print_table, run_as_contender
 
 COUNTS = [int(count) for count in os.environ.get("DRIVEFLOW_BENCH_HASHES", "10000,100000,1000000").split(",")]
@@ -140,7 +141,7 @@ def main() -> None:
 
 def figures_of(count: int) -> list[Figure]:
     """Return the figures of all that can do `count` hashes here, the peer last."""
-    faiss, imagededup = (os.environ.get(f"DRIVEFLOW_BENCH_{name}", "") for name in ("FAISS", "IMAGEDEDUP"))
+    faiss, imagededup = (peers.python_of(name) for name in ("faiss", "imagededup"))
     figures = [measure(MODULE, OURS)]
     if count <= MOST_BY_RULES:
         figures.append(measure(MODULE, RULES))

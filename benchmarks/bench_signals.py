@@ -1,6 +1,6 @@
 """The pass over the pixels: images per second and core beside plain decoders and peers, each in a process of its own.
 
-DRIVEFLOW_BENCH_IMAGEDEDUP and DRIVEFLOW_BENCH_CLEANVISION each name a Python that has the peer.
+`benchmarks.peers` tells where peers come from.
 """
 
 import contextlib
@@ -37,11 +37,13 @@ class Result:
 
 def main() -> None:
     """Print one line for each contender; the ratio is to Pillow's full grey decode of the same run."""
+    from benchmarks.peers import python_of  # peers themselves run this file without the package
+
     print(f"Pass over the pixels: {len(pictures())} pictures, {where()}; best of {ROUNDS} rounds, CPU time of one core")
     results = {name: measured(name, sys.executable) for name in CONTENDERS}
-    for name, variable in PEERS.items():
-        if variable in os.environ:
-            results[name] = measured(name, os.environ[variable])
+    for name, peer in PEERS.items():
+        if python := python_of(peer):
+            results[name] = measured(name, python)
     slowest, ours, limit = (results[name].images_per_s for name in (PEER, OURS, LIMIT))
     print(f"{'':44}{'images/s/core':>14}{'ratio':>8}{'peak MB':>9}")
     for name, result in results.items():
@@ -144,7 +146,7 @@ def cleanvision(paths: list[str]) -> object:
 
 
 BATCHES = {IMAGEDEDUP: imagededup, CLEANVISION: cleanvision}
-PEERS = {IMAGEDEDUP: "DRIVEFLOW_BENCH_IMAGEDEDUP", CLEANVISION: "DRIVEFLOW_BENCH_CLEANVISION"}
+PEERS = {IMAGEDEDUP: "imagededup", CLEANVISION: "cleanvision"}
 
 CONTENDERS: dict[str, Callable[[], Callable[[bytes], object]]] = {
     OURS: ours,

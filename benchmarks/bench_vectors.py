@@ -1,6 +1,6 @@
 """Near vectors and k-center beside numpy, scikit-learn and faiss over the same vectors, one thread each.
 
-DRIVEFLOW_BENCH_VECTORS says how many there are; DRIVEFLOW_BENCH_FAISS names a Python that has faiss, as a peer.
+DRIVEFLOW_BENCH_VECTORS says how many there are; `benchmarks.peers` tells where faiss, a peer, comes from.
 """
 
 import json
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import peers
 from benchmarks.contender import Figure, measure, print_table, run_as_contender
 
 COUNT = int(os.environ.get("DRIVEFLOW_BENCH_VECTORS", "20000"))
@@ -187,8 +188,8 @@ def main() -> None:
     """Print the tables; the answers are how many are kept, and how far the last centre was from the others."""
     os.environ.update(ONE_THREAD)
     near = [measure("benchmarks.bench_vectors", name) for name in NEAR]
-    if os.environ.get("DRIVEFLOW_BENCH_FAISS"):
-        near.append(_with_faiss(os.environ["DRIVEFLOW_BENCH_FAISS"]))
+    if faiss := peers.python_of("faiss"):
+        near.append(_with_faiss(faiss))
     print_table(f"Leader rule over {COUNT:,} x {DIMENSIONS} vectors, cosine distance {LIMIT}", near, NEAR_PEER)
     print()
     added = [measure("benchmarks.bench_vectors", name) for name in ADD]

@@ -8,10 +8,9 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
+from benchmarks import peers
 from benchmarks.contender import Figure
 from benchmarks.merge_data import BATCHES, FOLDER, FOREIGN
-
-DATUMARO = "DRIVEFLOW_BENCH_DATUMARO"  # python of an environment that has datumaro
 
 
 def parse(images: int, batches: int) -> Callable[[], float]:
@@ -136,9 +135,9 @@ print(json.dumps({"cpu_s": cpu_s, "peak_mb": peak_mb, "answer": count}))
 
 def datumaro(images: int) -> list[Figure]:
     """Return what datumaro takes for the smallest batches, where an environment has it."""
-    python = os.environ.get(DATUMARO, "")
+    python = peers.python_of("datumaro")
     if not python:
-        print(f"datumaro is not measured: {DATUMARO} must name the python of an environment that has it")
+        print(f"Not measured: {peers.how_to('datumaro')}")
         return []
     home = Path(os.environ[FOLDER]) / str(images)
     paths = []

@@ -1,7 +1,8 @@
 """Where the peers live: environments of their own, so that what they pin never touches ours; they run as processes.
 
 `make peers` makes all of them under `.peers/`, or `python -m benchmarks.peers NAME...` some. An environment that was
-made by hand is named by a variable: DRIVEFLOW_PEER_DATUMARO is the python of one that has datumaro.
+made by hand is named by a variable: DRIVEFLOW_PEER_DATUMARO is the python of one that has datumaro. That is how
+imagededup and cleanvision are found: they need torchvision, which `make peers` does not draw.
 """
 
 import os
