@@ -102,7 +102,13 @@ def _model_sections(flow: "Flow", world: "World") -> dict[str, Json]:
         "training_set": {"leak_max_bits": flow.validation.leak_max_bits, "withdrawn": world.withdrawn},
         "validate_data": {**seen, "data_validation": plain["data_validation"], "against": world.trained_on},
         "train": {"training": plain["training"]},
-        "validate": {**seen, "validation": plain["validation"], "gate": plain["gate"]},
+        "validate": {
+            **seen,
+            "champion_training": world.champion_training,
+            "champion_away": dict(world.champion_away),
+            "validation": plain["validation"],
+            "gate": plain["gate"],
+        },
         "promote": {**seen, "promote": flow.registry.promote},
     }
 

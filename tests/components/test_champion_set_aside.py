@@ -1,7 +1,9 @@
-"""What is said of a champion in the ledger reaches the plan of the next run."""
+"""What is said of a champion in the ledger reaches the plan of the next run, and the step that judges."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
+from components.work import plan_run
 from components.work.world import look
 from driveflow.flow.load import load_flow_text
 from driveflow.ledger.rows import ModelEventRow, ModelVersionRow, StateMove
@@ -14,7 +16,8 @@ def test_ac_d13_a_champion_that_is_set_aside_is_asked_nowhere_in_the_next_run_an
     batch = tmp_path / "batch"
     batch.mkdir()
     (batch / "picture.jpg").write_bytes(b"...")
-    flow = load_flow_text(f"name: city\nclasses: [car]\nbatches: [{{name: a, path: '{batch.as_uri()}'}}]\n", "flow")
+    flow_text = f"name: city\nclasses: [car]\nbatches: [{{name: a, path: '{batch.as_uri()}'}}]\n"
+    flow = load_flow_text(flow_text, "flow")
     step = context(tmp_path, {})
     row = ModelVersionRow(
         model="city",
@@ -33,6 +36,7 @@ def test_ac_d13_a_champion_that_is_set_aside_is_asked_nowhere_in_the_next_run_an
         "city", [StateMove(version=added.version, from_state="candidate", to_state="champion")], []
     )
     before = look(step, flow, "curate", "")
+    judged_before = _what_the_judging_step_is_told(step, flow_text)
 
     now = datetime.now(UTC)
     set_champion_aside(step.ledger, "city", Act(who="ada", why="it is broken"), now + timedelta(days=1), now)
@@ -41,3 +45,14 @@ def test_ac_d13_a_champion_that_is_set_aside_is_asked_nowhere_in_the_next_run_an
     assert (before.champion_uri, before.champion_training, before.champion_away) == ("file:///m", "file:///s", {})
     assert (after.champion_uri, after.champion_training) == ("", "")
     assert (after.champion_away["by"], after.champion_away["reason"]) == ("ada", "it is broken")
+
+    judged_after = _what_the_judging_step_is_told(step, flow_text)
+    assert (judged_before["champion_training"], judged_before["champion_away"]) == ("file:///s", {})
+    assert judged_after["champion_training"] == ""
+    assert judged_after["champion_away"] == after.champion_away
+
+
+def _what_the_judging_step_is_told(step, flow_text):
+    inputs = {"flow": flow_text, "pipeline": "curate", "data_root": "", "force": False}
+    result = plan_run.work(step, inputs | {"seed": -1, "epochs": -1, "budget_frames": -1})
+    return json.loads(result.outputs["validate_settings"])
