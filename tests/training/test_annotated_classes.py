@@ -118,7 +118,7 @@ def test_where_pedestrians_were_never_labeled_there_is_no_false_alarm_for_them(m
 
     assert dict(unasked.numbers) == dict(clean.numbers)
     assert alarms(unasked) == alarms(clean)
-    assert [item.kind for item in unasked.corrections] == ["detection_of_unannotated_class"]
+    assert _kinds(unasked) - _kinds(clean) == {"detection_of_unannotated_class"}
     assert alarms(wrong) == alarms(clean) + 1  # the same box is a false alarm where somebody looked
 
 
@@ -126,3 +126,7 @@ def test_a_pedestrian_box_in_a_frame_where_nobody_looked_teaches_nothing(example
     example = examples[names["c.jpg"]]
     assert dataclasses.astuple(example)[-1].tolist() == [True, False]
     assert PEDESTRIAN not in example.numbers.tolist()
+
+
+def _kinds(evaluation):
+    return {item.kind for item in evaluation.corrections}
