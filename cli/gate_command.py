@@ -104,7 +104,9 @@ def _text(verdict: "Verdict") -> str:
 
 
 def _row(rule: "RuleResult") -> dict[str, str | float | int | None]:
-    interval, counts, reason = rule.interval, rule.counts, rule.reason
+    from driveflow.pages.clip import clipped
+
+    interval, counts = rule.interval, rule.counts
     return {
         "rule": rule.name,
         "outcome": rule.outcome,
@@ -112,7 +114,7 @@ def _row(rule: "RuleResult") -> dict[str, str | float | int | None]:
         "limit": rule.limit,
         "95 % interval": f"{interval.low:+.3f} to {interval.high:+.3f}" if interval is not None else None,
         "drives": counts.drive_groups if counts is not None else None,
-        "why": reason if len(reason) <= _REASON_CHARS else reason[: _REASON_CHARS - 1] + "…",
+        "why": clipped(rule.reason, _REASON_CHARS),
     }
 
 

@@ -125,13 +125,14 @@ def _text(title: str, verdict: "Mapping[str, Json]", report: str) -> str:
 def _rule(rule: "Json") -> "dict[str, Json]":
     from collections.abc import Mapping
 
+    from driveflow.pages.clip import clipped
+
     if not isinstance(rule, Mapping):
         return {}
-    reason = str(rule.get("reason", ""))
     return {
         "rule": rule.get("name"),
         "outcome": rule.get("outcome"),
         "value": rule.get("value"),
         "limit": rule.get("limit"),
-        "why": reason if len(reason) <= _REASON_CHARS else reason[: _REASON_CHARS - 1] + "…",
+        "why": clipped(str(rule.get("reason", "")), _REASON_CHARS),
     }

@@ -153,7 +153,8 @@ def _text(report: "DataReport") -> str:
 
 
 def _row(check: "Check") -> "dict[str, bool | int | float | str | None]":
-    reason = check.reason
+    from driveflow.pages.clip import clipped
+
     return {
         "check": check.name,
         "outcome": check.outcome,
@@ -162,5 +163,5 @@ def _row(check: "Check") -> "dict[str, bool | int | float | str | None]":
         "block over": check.block,
         "found": check.found,
         "of": check.n,
-        "why": reason if len(reason) <= _REASON_CHARS else reason[: _REASON_CHARS - 1] + "…",
+        "why": clipped(check.reason, _REASON_CHARS),
     }

@@ -1,11 +1,10 @@
 """An evaluation as JSON: what `driveflow evaluate -o json` prints."""
 
-import resource
-import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 
 from driveflow.canonical import Json
+from driveflow.processes import peak_memory_bytes
 from validation.model.evaluation import ClassResult, Evaluation
 from validation.model.scene import Mode
 from validation.model.twelve import METRICS, Numbers
@@ -13,7 +12,6 @@ from validation.parts_json import parts_json
 from validation.scored_file import KEY, scored_text
 
 _NOTHING_IN_COCO = -1.0
-_BYTES_PER_UNIT = 1 if sys.platform == "darwin" else 1024  # of ru_maxrss
 
 
 def evaluation_json(evaluation: Evaluation, seconds: float) -> dict[str, Json]:
@@ -55,11 +53,6 @@ def numbers_json(numbers: Numbers, mode: Mode) -> dict[str, Json]:
     """Return the twelve numbers under their names."""
     nothing = _NOTHING_IN_COCO if mode == "coco" else None
     return {name: nothing if numbers[name] is None else numbers[name] for name in METRICS}
-
-
-def peak_memory_bytes() -> int:
-    """Return the most memory that this process has held."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _BYTES_PER_UNIT
 
 
 def _class_json(part: ClassResult, mode: Mode) -> dict[str, Json]:

@@ -3,12 +3,14 @@
 import platform
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from driveflow.errors import DriveflowError
 from driveflow.steps import StepContext
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from driveflow.images.pixels import PixelReader
     from driveflow.snapshots import SnapshotTables
     from validation.cost import Cost, Runner
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from validation.leak import LeakReport
     from validation.model.evaluation import Evaluation
     from validation.regression import RegressionSet
+
+    Measured: TypeAlias = tuple[SnapshotTables, pa.Table]  # frames, and the signals of them
 
 _TIMED_FRAMES = 5
 
@@ -37,11 +41,19 @@ def champion_or_reason(
         return None, ChampionAway(champion=settings["champion"].rpartition("/")[2], reason=_sentence(str(error)))
 
 
-def champion_leak(context: StepContext, holdout: "SnapshotTables", holdout_signals: Any) -> "LeakReport | None":  # noqa: ANN401 an Arrow table
+def leak_of(context: StepContext, training: "Measured", holdout: "Measured") -> "LeakReport":
+    """Return the leak check of training data against the hold-out, each with its signals."""
+    from validation.leak import LeakRequest, check_leak
+
+    settings: Any = context.settings
+    limit = settings["validation"]["leak_max_bits"]
+    return check_leak(LeakRequest(training[0], holdout[0], training[1], holdout[1], limit))
+
+
+def champion_leak(context: StepContext, holdout: "Measured") -> "LeakReport | None":
     """Return the leak check of what the champion was trained on; None where that is not known or gone."""
     from driveflow.signal_store import SignalStore
     from driveflow.snapshots import open_snapshot
-    from validation.leak import LeakRequest, check_leak
 
     settings: Any = context.settings
     if not settings["champion"] or not settings.get("champion_training"):
@@ -51,8 +63,7 @@ def champion_leak(context: StepContext, holdout: "SnapshotTables", holdout_signa
     except DriveflowError:
         return None
     signals = SignalStore(context.place.store).load(training.frames["frame_id"])
-    limit = settings["validation"]["leak_max_bits"]
-    return check_leak(LeakRequest(training, holdout, signals, holdout_signals, limit))
+    return leak_of(context, (training, signals), holdout)
 
 
 def regression_sets(context: StepContext) -> "tuple[RegressionSet, ...]":

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from driveflow.flow.sections import GateSection
     from driveflow.images.pixels import PixelReader
     from driveflow.snapshots import Snapshot, SnapshotTables
-    from validation.leak import LeakReport
     from validation.model.evaluation import Evaluation
     from validation.pages.album import Pictures
     from validation.report import ReportRequest
@@ -79,7 +78,7 @@ def _pages(request: "ReportRequest") -> dict[str, str]:
 
 
 def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest":
-    from components.work.judging import champion_leak, champion_or_reason, cost_of, regression_sets
+    from components.work.judging import champion_leak, champion_or_reason, cost_of, leak_of, regression_sets
     from components.work.table_objects import read_table
     from driveflow.images.pixels import open_pixels
     from driveflow.snapshots import open_snapshot
@@ -91,7 +90,7 @@ def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest
     pixels = open_pixels(holdout, context.place)
     tables = holdout.tables()
     signals = read_table(str(inputs["signals"]))
-    leak = _leak(context, signals, training, tables)
+    leak = leak_of(context, (training.tables(), signals), (tables, signals))
     measured = _Measuring(context, holdout, tables, pixels, signals)
     challenger = measured.of(str(inputs["model"]))
     champion, away = champion_or_reason(settings, measured.of)
@@ -101,7 +100,7 @@ def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest
         champion,
         _gate(context),
         leak,
-        champion_leak=champion_leak(context, tables, signals),
+        champion_leak=champion_leak(context, (tables, signals)),
         away=away,
         regressions=regression_sets(context),
         cost=cost_of(context, models, pixels, sorted(tables.frames["frame_id"].to_pylist())),
@@ -146,14 +145,6 @@ def _provenance(context: StepContext, training: "Snapshot", verdict: "Verdict") 
         "Hold-out as measured": measure.holdout,
         "Evaluator": f"driveflow {release()}, mode {measure.mode}, code {measure.code}",
     }
-
-
-def _leak(context: StepContext, signals: "pa.Table", training: "Snapshot", holdout: "SnapshotTables") -> "LeakReport":
-    from validation.leak import LeakRequest, check_leak
-
-    settings: Any = context.settings
-    limit = settings["validation"]["leak_max_bits"]
-    return check_leak(LeakRequest(training.tables(), holdout, signals, signals, limit))
 
 
 class _Measuring:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from pydantic import ConfigDict
 
@@ -18,6 +19,7 @@ from driveflow.flow.problems import at, refusal
 from driveflow.flow.rules import contradictions
 from driveflow.flow.sections import BatchSection, Flow, GateSection, HoldoutSection, SplitSection, TaxonomySection
 
+_Section = TypeVar("_Section")
 _ANY_BATCH = BatchSection(name="any", path=".")
 
 
@@ -73,9 +75,7 @@ def load_data_validation(path: Path) -> DataValidationSection:
         NotFoundError: there is no such file.
         UsageError: with file, line, key path, what was got and what would do.
     """
-    root = parse_document(read_settings(path), str(path))
-    inner = find(root, ("data_validation",))
-    return build(DataValidationSection, root if inner is None else inner, str(path))
+    return _section(DataValidationSection, "data_validation", path)
 
 
 def load_gate(path: Path) -> GateSection:
@@ -85,9 +85,13 @@ def load_gate(path: Path) -> GateSection:
         NotFoundError: there is no such file.
         UsageError: with file, line, key path, what was got and what would do.
     """
+    return _section(GateSection, "gate", path)
+
+
+def _section(kind: type[_Section], name: str, path: Path) -> _Section:
     root = parse_document(read_settings(path), str(path))
-    inner = find(root, ("gate",))
-    return build(GateSection, root if inner is None else inner, str(path))
+    inner = find(root, (name,))
+    return build(kind, root if inner is None else inner, str(path))
 
 
 def batch_section(values: Mapping[str, str], more: Sequence[str] = ()) -> BatchSection:

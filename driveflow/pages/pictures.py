@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from driveflow.pages.clip import clipped
+
 if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
@@ -53,7 +55,7 @@ def thumbnail_data_uri(
 def printable_label(text: str) -> str:
     """Return what of `text` the built-in font can draw, clipped to MAX_LABEL_CHARS."""
     drawable = "".join(letter if letter.isprintable() and ord(letter) < 0x250 else "?" for letter in text)
-    return drawable if len(drawable) <= MAX_LABEL_CHARS else drawable[: MAX_LABEL_CHARS - 1] + "…"
+    return clipped(drawable, MAX_LABEL_CHARS)
 
 
 def _jpeg_data_uri(picture: "Image", quality: int) -> str:

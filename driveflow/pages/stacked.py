@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from driveflow.pages import html
+from driveflow.pages.clip import clipped
 from driveflow.pages.html import Html, escape
 from driveflow.pages.svg import drawing
 
 _PALETTE = 8
 _ROW_PX, _LEFT_PX, _WIDTH_PX, _RIGHT_PX = 30, 150, 560, 70
 _LEAST_TEXT_PX = 26
+_LABEL_CHARS = 22
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +51,8 @@ def legend(names: Sequence[str]) -> Html:
 
 def _row(number: int, stack: Stack, top: float) -> str:
     y, x = number * _ROW_PX + 3, float(_LEFT_PX)
-    parts = [
-        f'<text class="strong" x="{_LEFT_PX - 8}" y="{y + 17}" text-anchor="end">{escape(_clip(stack.label))}</text>'
-    ]
+    label = escape(clipped(stack.label, _LABEL_CHARS))
+    parts = [f'<text class="strong" x="{_LEFT_PX - 8}" y="{y + 17}" text-anchor="end">{label}</text>']
     for colour, value in enumerate(map(_amount, stack.values)):
         width = _WIDTH_PX * value / top
         if width > 0:
@@ -70,7 +71,3 @@ def _row(number: int, stack: Stack, top: float) -> str:
 
 def _amount(value: float) -> float:
     return value if math.isfinite(value) and value > 0 else 0.0
-
-
-def _clip(text: str, length: int = 22) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"

@@ -4,9 +4,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from driveflow.pages.clip import clipped
 from driveflow.pages.html import Html, escape
 
 _PALETTE = 8
+_LABEL_CHARS = 26
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +49,9 @@ def bar_chart(title: str, bars: Sequence[Bar], top: float = 1.0) -> Html:
     for index, bar in enumerate(bars):
         y = index * row_px + 3
         share = min(max(_finite(bar.value) / top, 0.0), 1.0) if top > 0 else 0.0
+        label = escape(clipped(bar.label, _LABEL_CHARS))
         rows.append(
-            f'<text class="strong" x="{left_px - 8}" y="{y + 15}" text-anchor="end">{escape(_clip(bar.label))}</text>'
+            f'<text class="strong" x="{left_px - 8}" y="{y + 15}" text-anchor="end">{label}</text>'
             f'<rect class="fill s{bar.colour % _PALETTE}" x="{left_px}" y="{y + 3}" '
             f'width="{width_px * share:.1f}" height="{row_px - 9}" rx="2"/>'
             f'<text x="{left_px + width_px * share + 6:.1f}" y="{y + 15}">{escape(bar.text)}</text>'
@@ -128,10 +131,6 @@ def _path(points: Sequence[tuple[float, float]]) -> str:
 def _spoken(points: Sequence[tuple[float, float]]) -> str:
     step = max(1, len(points) // 4)
     return ", ".join(f"{y:.2f} at {x:.2f}" for x, y in points[::step]) or "no points"
-
-
-def _clip(text: str, length: int = 26) -> str:
-    return text if len(text) <= length else text[: length - 1] + "…"
 
 
 def _finite(value: float) -> float:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from validation.model.evaluation import Evaluation
-from validation.model.match import NONE, overlapping_pairs
-from validation.model.scene import Bools, Detected, Ints, Scene, Truth
+from validation.model.match import NONE, detections_at, pairs_of_models
+from validation.model.scene import Bools, Ints, Scene
 from validation.model.worst_frames import Corners, DrawnBox, corners_of, drawn_boxes
 
 _SAME_BOX = 0.5  # two false detections of a class are one mistake of both models from this overlap on
@@ -93,19 +93,9 @@ def _found(model: Evaluation) -> Bools:
 def _only(model: Evaluation, other: Evaluation) -> Ints:
     """Return the false detections of `model` that `other` does not make too."""
     mine, theirs = model.mistakes.false, other.mistakes.false
-    left, right = _rows(model.scene.detected, mine), _rows(other.scene.detected, theirs)
-    frames = len(model.scene.frame_ids)
-    places = left.label * frames + left.frame, right.label * frames + right.frame
-    nothing = np.zeros(len(theirs), bool)
-    as_truth = Truth(right.frame, right.label, right.corners, np.zeros(len(theirs)), nothing)
-    both = overlapping_pairs(left, as_truth, places, _SAME_BOX).detection
+    left, right = detections_at(model.scene.detected, mine), detections_at(other.scene.detected, theirs)
+    both = pairs_of_models(left, right, len(model.scene.frame_ids), _SAME_BOX).detection
     return np.delete(mine, np.unique(both))
-
-
-def _rows(detected: Detected, rows: Ints) -> Detected:
-    return Detected(
-        detected.frame[rows], detected.label[rows], detected.corners[rows], detected.score[rows], detected.rank[rows]
-    )
 
 
 def _per_class(

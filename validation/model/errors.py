@@ -23,7 +23,7 @@ from driveflow.errors import IntegrityError
 from validation.model.confusion import Mistakes
 from validation.model.match import NONE, Matches
 from validation.model.nearest import Nearest, at_threshold
-from validation.model.scene import Bools, Floats, Ints, Scene
+from validation.model.scene import Bools, Ints, Scene
 
 ErrorKind: TypeAlias = Literal["Cls", "Loc", "Both", "Dupe", "Bkg", "Miss"]
 KINDS: tuple[ErrorKind, ...] = ("Cls", "Loc", "Both", "Dupe", "Bkg", "Miss")
@@ -127,10 +127,3 @@ def _check(tally: Tally, wrong: int) -> None:
     found, expected = int(tally.counts.sum()), wrong + tally.missed - tally.explained
     if found != expected or tally.wrong != wrong:
         raise IntegrityError(f"The kinds of mistakes add up to {found}; wrong and missed are {expected} together.")
-
-
-def overlaps_of(errors: Errors, nearest: Nearest) -> Floats:
-    """Return by how much each detection overlaps the object that its mistake is named by."""
-    own = (errors.about == nearest.own) & (errors.about != NONE)
-    overlap: Floats = np.where(errors.about == NONE, 0.0, np.where(own, nearest.own_overlap, nearest.other_overlap))
-    return overlap

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from driveflow.flow.sections import BOX_DIMENSIONS, Dimension, WhereSection
+from driveflow.flow.sections import Dimension, WhereSection
 from validation.model.calibration import Calibration
 from validation.model.confusion import Confusion, Mistakes
 from validation.model.curves import Curve, OperatingPoint
@@ -76,11 +76,6 @@ class SliceResult:
     by: tuple[tuple[Dimension, str], ...] = ()
     counts: SliceCounts | None = None
     predicate: SlicePredicate | None = None
-
-    @property
-    def is_of_frames(self) -> bool:
-        """Tell whether the slice is about all objects of its frames."""
-        return not any(dimension in BOX_DIMENSIONS for dimension, _ in self.by)
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,6 +70,24 @@ def overlapping_pairs(detected: Detected, truth: Truth, places: tuple[Ints, Ints
     )
 
 
+def detections_at(detected: Detected, rows: Ints) -> Detected:
+    """Return the detections at `rows`, in the same order."""
+    return Detected(
+        detected.frame[rows], detected.label[rows], detected.corners[rows], detected.score[rows], detected.rank[rows]
+    )
+
+
+def pairs_of_models(left: Detected, right: Detected, frames: int, least: float) -> Pairs:
+    """Return where two models say the same: one class in one frame, overlapping by `least`; `truth` rows are `right`'s.
+
+    `frames` counts the frames that both may speak of.
+    """
+    places = left.label * frames + left.frame, right.label * frames + right.frame
+    count = len(right.frame)
+    as_truth = Truth(right.frame, right.label, right.corners, np.zeros(count), np.zeros(count, bool))
+    return overlapping_pairs(left, as_truth, places, least)
+
+
 def overlap_of(first: Floats, second: Floats) -> Floats:
     """Return the intersection over union of boxes given as corners, row by row."""
     return _overlap(first, second, np.zeros(len(first), bool))

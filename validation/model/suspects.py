@@ -7,8 +7,8 @@ import numpy as np
 
 from validation.model.errors import BKG
 from validation.model.evaluation import Evaluation
-from validation.model.match import NONE, overlapping_pairs
-from validation.model.scene import Detected, Floats, Ints, Truth
+from validation.model.match import NONE, detections_at, pairs_of_models
+from validation.model.scene import Detected, Floats, Ints
 from validation.model.worst_frames import Corners, corners_of
 
 LEAST_SCORE = 0.5  # of the less sure of both models
@@ -72,11 +72,7 @@ def suspects(challenger: Evaluation, champion: Evaluation) -> tuple[Suspect, ...
 
 def _agreed(challenger: Evaluation, champion: Evaluation) -> _Agreed:
     left, right = _false(challenger), _false(champion)
-    frames = len(challenger.scene.frame_ids)
-    places = left.label * frames + left.frame, right.label * frames + right.frame
-    nothing = np.zeros(len(right.frame), bool)
-    as_truth = Truth(right.frame, right.label, right.corners, np.zeros(len(right.frame)), nothing)
-    pairs = overlapping_pairs(left, as_truth, places, LEAST_AGREEMENT)
+    pairs = pairs_of_models(left, right, len(challenger.scene.frame_ids), LEAST_AGREEMENT)
     score = np.minimum(left.score[pairs.detection], right.score[pairs.truth])
     order = np.lexsort((-score, pairs.detection))
     first = order[np.flatnonzero(np.diff(pairs.detection[order], prepend=-1))]  # the surest partner of each
@@ -85,7 +81,4 @@ def _agreed(challenger: Evaluation, champion: Evaluation) -> _Agreed:
 
 
 def _false(model: Evaluation) -> Detected:
-    detected, rows = model.scene.detected, model.mistakes.false
-    return Detected(
-        detected.frame[rows], detected.label[rows], detected.corners[rows], detected.score[rows], detected.rank[rows]
-    )
+    return detections_at(model.scene.detected, model.mistakes.false)

@@ -10,6 +10,13 @@ from validation.pages.words import INTERVAL, TONES, outcome_cell, span
 from validation.verdict import RuleResult
 
 _DRAWN = "dot: the value, line: its 95 % interval, dashed: the limit; differences with zero in the middle"
+_OPENING = (
+    Column("rule"),
+    Column("outcome"),
+    Column("against its limit", hint=_DRAWN),
+    Column("value", numeric=True, hint=INTERVAL),
+    Column("limit", numeric=True),
+)
 _COUNTS = ("hold-out", "leak")  # rules that count things instead of measuring
 COSTS = ("cost", "latency", "size")
 _ORDER = ("BLOCK", "NEEDS DATA", "PASS", "NOT JUDGED")
@@ -17,30 +24,14 @@ _ORDER = ("BLOCK", "NEEDS DATA", "PASS", "NOT JUDGED")
 
 def rules_table(rules: Sequence[RuleResult], label: str) -> Html:
     """Return rules in the order given."""
-    columns = [
-        Column("rule"),
-        Column("outcome"),
-        Column("against its limit", hint=_DRAWN),
-        Column("value", numeric=True, hint=INTERVAL),
-        Column("limit", numeric=True),
-        Column("frames", numeric=True),
-        Column("drive groups", numeric=True),
-        Column("why"),
-    ]
+    columns = [*_OPENING, Column("frames", numeric=True), Column("drive groups", numeric=True), Column("why")]
     scale = _difference_scale(rules)
     return _stack(html.table(columns, [_row(rule, scale) for rule in rules], label=label))
 
 
 def short_rules_table(rules: Sequence[RuleResult], label: str) -> Html:
     """Return a few rules for the first screen: what each stands on is said below why."""
-    columns = [
-        Column("rule"),
-        Column("outcome"),
-        Column("against its limit", hint=_DRAWN),
-        Column("value", numeric=True, hint=INTERVAL),
-        Column("limit", numeric=True),
-        Column("why"),
-    ]
+    columns = [*_OPENING, Column("why")]
     scale = _difference_scale(rules)
     return _stack(html.table(columns, [_short_row(rule, scale) for rule in rules], label=label))
 
