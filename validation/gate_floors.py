@@ -21,12 +21,7 @@ def floor_rule(challenger: Scored, floor: FloorSection, gate: GateSection, draws
     found = estimate(model, floor.metric, rows, label, draws)
     if model is not challenger:
         found = replace(found, counts=counts_of_objects(model, rows, label))
-    place = " ".join(
-        part
-        for part in (floor.class_name and f"of {floor.class_name}", floor.slice and f"in slice {floor.slice}")
-        if part
-    )
-    name = f"floor {floor.metric} {place}".strip()
+    place, name = _place(floor), floor_name(floor)
     if found.value is None:
         reason = f"{floor.metric} {place} cannot be measured: the hold-out has no such object.".replace("  ", " ")
         return RuleResult(name, "NEEDS DATA", reason, None, floor.at_least, None, found.counts)
@@ -41,6 +36,11 @@ def floor_rule(challenger: Scored, floor: FloorSection, gate: GateSection, draws
     return RuleResult(name, outcome, reason, found.value, floor.at_least, found.interval, found.counts)
 
 
+def floor_name(floor: FloorSection) -> str:
+    """Return the name of the rule of a floor."""
+    return f"floor {floor.metric} {_place(floor)}".strip()
+
+
 def size_rules(challenger: Scored, gate: GateSection) -> list[RuleResult]:
     """Return whether the hold-out has enough frames and drive groups."""
     counts = counts_of(challenger, counted_rows(challenger))
@@ -49,6 +49,11 @@ def size_rules(challenger: Scored, gate: GateSection) -> list[RuleResult]:
         ("hold-out drive groups", counts.drive_groups, gate.min_drive_groups, "drive groups"),
     )
     return [_size_rule(name, have, need, what, counts) for name, have, need, what in wanted]
+
+
+def _place(floor: FloorSection) -> str:
+    parts = (floor.class_name and f"of {floor.class_name}", floor.slice and f"in slice {floor.slice}")
+    return " ".join(part for part in parts if part)
 
 
 def _size_rule(name: str, have: int, need: int, what: str, counts: Counts) -> RuleResult:

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from driveflow.flow.sections import FloorSection, GateSection, WhereSection
+from driveflow.flow.sections import GateSection, WhereSection
 from driveflow.next_curation import Query
 from validation.error_clusters import error_clusters
 from validation.gate import RuleResult, Verdict
+from validation.gate_floors import floor_name
 from validation.model.evaluation import Evaluation
 
 
@@ -64,14 +65,7 @@ def _slices(failed: Mapping[str, RuleResult], evaluation: Evaluation) -> Iterato
 
 def _classes(failed: Mapping[str, RuleResult], gate: GateSection) -> Iterator[Query]:
     for floor in gate.floors:
-        if floor.class_name and not floor.slice and _rule_of(floor) in failed:
+        if floor.class_name and not floor.slice and floor_name(floor) in failed:
             where = WhereSection(classes=(floor.class_name,))
             name = f"class {floor.class_name}"
-            yield Query(name=name, kind="class", where=where, why=failed[_rule_of(floor)].reason)
-
-
-def _rule_of(floor: FloorSection) -> str:
-    """Return the name that the gate gives the rule of a floor."""
-    of = f" of {floor.class_name}" if floor.class_name else ""
-    where = f" in slice {floor.slice}" if floor.slice else ""
-    return f"floor {floor.metric}{of}{where}"
+            yield Query(name=name, kind="class", where=where, why=failed[floor_name(floor)].reason)

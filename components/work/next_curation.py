@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Any
 from components.work.pages import markdown_table
 from driveflow.canonical import Json
 from driveflow.errors import IntegrityError, NotFoundError
-from driveflow.steps import StepContext, Value
+from driveflow.steps import StepContext
 
 if TYPE_CHECKING:
+    from components.work.judging import Measured
     from driveflow.next_curation import NextCuration, Query
     from validation.gate import Verdict
     from validation.model.evaluation import Evaluation
@@ -18,23 +19,21 @@ OUTPUT = "next_curation"
 
 
 def keep_next_curation(
-    context: StepContext, inputs: Mapping[str, Value], verdict: "Verdict", challenger: "Evaluation"
+    context: StepContext, holdout: "Measured", verdict: "Verdict", challenger: "Evaluation"
 ) -> "tuple[str, NextCuration]":
     """Keep what the next curation should look for, and return its address and what it says.
 
-    `inputs` are those of the step validate_model; tags that its slices left out ask for nothing here either.
+    Tags that slices of the hold-out left out ask for nothing here either.
     """
     from components.work.settings import read_section
-    from components.work.table_objects import read_table
     from driveflow.flow.sections import GateSection
     from driveflow.next_curation import NextCuration, put_next_curation
-    from driveflow.snapshots import open_snapshot
     from validation.model.sound_tags import without_doubted_tags
     from validation.next_queries import next_queries
 
     settings: Any = context.settings
-    holdout = open_snapshot(str(inputs["holdout"]))
-    frames, _ = without_doubted_tags(holdout.frames(), holdout.sources(), read_table(str(inputs["signals"])))
+    tables, signals = holdout
+    frames, _ = without_doubted_tags(tables.frames, tables.sources, signals)
     gate = read_section(GateSection, settings["gate"])
     made = NextCuration(
         run_id=context.run_id,

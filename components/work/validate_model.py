@@ -11,6 +11,7 @@ from driveflow.steps import StepContext, StepResult, StepSpec, Value
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from components.work.judging import Measured
     from driveflow.flow.sections import GateSection
     from driveflow.images.pixels import PixelReader
     from driveflow.snapshots import Snapshot, SnapshotTables
@@ -27,9 +28,9 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     from components.work.next_curation import OUTPUT, keep_next_curation, queries_page
     from validation.report_json import classification_page, metrics_page, verdict_json
 
-    request = _judged(context, inputs)
+    request, holdout = _judged(context, inputs)
     verdict = request.verdict
-    asked, made = keep_next_curation(context, inputs, verdict, request.challenger)
+    asked, made = keep_next_curation(context, holdout, verdict, request.challenger)
     pages = _pages(replace(request, queries=made.queries))
     report = _keep(context, pages["report"], ".html")
     facts: dict[str, Json] = {
@@ -77,7 +78,8 @@ def _pages(request: "ReportRequest") -> dict[str, str]:
     return {"report": report_html(request, found), "summary": summary, "report_json": full}
 
 
-def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest":
+def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "tuple[ReportRequest, Measured]":
+    """Return what the report is about, and the hold-out that it was measured on."""
     from components.work.judging import champion_leak, champion_or_reason, cost_of, leak_of, regression_sets
     from components.work.table_objects import read_table
     from driveflow.images.pixels import open_pixels
@@ -88,9 +90,8 @@ def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest
     settings: Any = context.settings
     training, holdout = (open_snapshot(str(inputs[name])) for name in ("training", "holdout"))
     pixels = open_pixels(holdout, context.place)
-    tables = holdout.tables()
-    signals = read_table(str(inputs["signals"]))
-    leak = leak_of(context, (training.tables(), signals), (tables, signals))
+    tables, signals = side = holdout.tables(), read_table(str(inputs["signals"]))
+    leak = leak_of(context, (training.tables(), signals), side)
     measured = _Measuring(context, holdout, tables, pixels, signals)
     challenger = measured.of(str(inputs["model"]))
     champion, away = champion_or_reason(settings, measured.of)
@@ -100,13 +101,13 @@ def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest
         champion,
         _gate(context),
         leak,
-        champion_leak=champion_leak(context, (tables, signals)),
+        champion_leak=champion_leak(context, side),
         away=away,
         regressions=regression_sets(context),
         cost=cost_of(context, models, pixels, sorted(tables.frames["frame_id"].to_pylist())),
     )
     verdict = judge(asked)
-    return ReportRequest(
+    request = ReportRequest(
         model=settings["model"],
         verdict=verdict,
         challenger=challenger,
@@ -118,6 +119,7 @@ def _judged(context: StepContext, inputs: Mapping[str, Value]) -> "ReportRequest
         worst_frames=settings["validation"]["worst_frames"],
         provenance=_provenance(context, training, verdict),
     )
+    return request, side
 
 
 def _gate(context: StepContext) -> "GateSection":
