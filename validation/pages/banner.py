@@ -77,6 +77,7 @@ def counted(evaluation: Evaluation) -> Html:
 
 def _tally(verdict: Verdict) -> str:
     counts = {outcome: sum(rule.outcome == outcome for rule in verdict.rules) for outcome in TONES}
-    words = {"BLOCK": "block", "NEEDS DATA": "need data", "PASS": "are met", "NOT JUDGED": "are not judged"}
+    words = {"BLOCK": "blocking", "NEEDS DATA": "in need of data", "PASS": "met", "NOT JUDGED": "not judged"}
     parts = [f"{counts[outcome]} {words[outcome]}" for outcome in words if counts[outcome]]
-    return f"{len(verdict.rules)} rules: {', '.join(parts)}."
+    rules = "1 rule" if len(verdict.rules) == 1 else f"{len(verdict.rules)} rules"
+    return f"{rules}: {', '.join(parts)}."

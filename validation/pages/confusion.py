@@ -23,8 +23,9 @@ def confusion_table(challenger: Evaluation) -> Html:
         return html.join([listed, html.empty(note)])
     note = (
         "Rows are truth, columns what was said, each class cut at its own score; IoU 0.5. A row adds up to the "
-        "objects of its class, a column to the detections said to be of it; “background” is nothing labeled, or "
-        "nothing found. Darker: a larger share of the row."
+        "objects of its class, a column to the detections said to be of it. An object and a detection make one pair: "
+        "“background” holds objects that got none and detections that got none, also those on an object that another "
+        "detection has; the kinds of mistakes say what these lay on. Darker: a larger share of the row."
     )
     columns = [
         Column("truth ↓ said →"),

@@ -55,6 +55,8 @@ def unjudged_slices(challenger: Evaluation, rules: Sequence[RuleResult]) -> Html
     """Return the slices that have too little data to be judged, with what they have."""
     reasons = {rule.name.removeprefix(RULE): rule for rule in rules if rule.outcome == "NOT JUDGED"}
     parts = [part for part in challenger.per_slice if part.name in reasons]
+    if not challenger.per_slice:
+        return html.empty("No slices were asked for.")
     if not parts:
         return html.empty("Every slice has enough frames and drive groups to be judged.")
     columns = [
