@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from filtering.miners.material import FrameVectors, Mask, ObjectVectors
 
 _LOOK_AT_LABELED = ("errors", "flicker")  # miners that ask what the champion sees in labeled frames too
-_BY_OBJECT = "rare_objects"
+_BY_OBJECT = ("rare_objects", "like_labels")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ def frame_vectors(context: StepContext, search: Search) -> "FrameVectors | None"
 
 def object_vectors(context: StepContext, search: Search, sure: pa.Table | None) -> "ObjectVectors | None":
     """Return a vector of each object in train and val; None where no corner case compares objects."""
-    if not any(case.miner == _BY_OBJECT or case.settings.boxes for case in search.corner_cases):
+    if not any(case.miner in _BY_OBJECT or case.settings.boxes for case in search.corner_cases):
         return None
     from driveflow.embeddings.catalog import BUILT_IN, load_embedder
     from driveflow.embeddings.vector_store import VectorStore

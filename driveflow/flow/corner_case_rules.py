@@ -17,6 +17,8 @@ def corner_case_findings(path: tuple[Key, ...], case: CornerCaseSection) -> Iter
     settings = case.settings
     if case.miner == "like_these" and not settings.frames and not settings.boxes:
         yield (*path, "miner"), "'like_these' needs examples: settings.frames or settings.boxes"
+    if case.miner == "like_labels" and not settings.classes:
+        yield (*path, "miner"), "'like_labels' needs classes whose labels are examples: settings.classes"
     if settings.models and (case.miner, settings.measure) != ("uncertainty", "disagreement"):
         yield (*path, "settings", "models"), "are asked by miner: uncertainty with measure: disagreement only"
     for i, text in enumerate(settings.boxes):

@@ -8,7 +8,15 @@ from pydantic import Field
 from driveflow.flow.fields import STRICT, Positive, Share
 
 MinerName = Literal[
-    "rule", "rare_frames", "rare_objects", "uncertainty", "errors", "flicker", "like_these", "failed_slices"
+    "rule",
+    "rare_frames",
+    "rare_objects",
+    "uncertainty",
+    "errors",
+    "flicker",
+    "like_these",
+    "like_labels",
+    "failed_slices",
 ]
 
 
@@ -28,6 +36,7 @@ class MinerSection:
     max_gap_s: Annotated[float, Field(ge=0)] = 1.0  # a track that is gone for longer has ended
     frames: tuple[str, ...] = ()  # examples, by frame id, of train or val
     boxes: tuple[str, ...] = ()  # examples, as FRAME#BOX
+    classes: tuple[str, ...] = ()  # whose labels are examples
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from driveflow.flow.sections import CornerCaseSection
 from filtering.miners.errors import Errors
 from filtering.miners.failed_slices import FailedSlices
 from filtering.miners.flicker import Flicker
+from filtering.miners.like_labels import LikeLabels
 from filtering.miners.like_these import LikeThese
 from filtering.miners.miner import Miner
 from filtering.miners.rare_frames import RareFrames
@@ -23,6 +24,7 @@ MINERS: Final[dict[MinerName, Callable[[CornerCaseSection], Miner]]] = {
     "errors": lambda case: Errors(case.settings),
     "flicker": lambda case: Flicker(case.settings),
     "like_these": lambda case: LikeThese(case.settings),
+    "like_labels": lambda case: LikeLabels(case.settings),
     "failed_slices": FailedSlices,
 }
 

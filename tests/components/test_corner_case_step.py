@@ -1,6 +1,8 @@
 import json
 from html import escape
 
+import pytest
+
 from components.work.find_corner_cases import work
 from components.work.settings import write_section
 from components.work.table_objects import put_table, read_table
@@ -70,3 +72,12 @@ def test_a_plan_without_anything_new_asks_for_no_vectors(tmp_path):
 
     assert result.counts["selected"] == 2
     assert not (tmp_path / "store" / "vectors").exists()
+
+
+@pytest.mark.parametrize("miner", ["rare_objects", "like_labels"])
+def test_a_miner_of_objects_gets_their_vectors(tmp_path, miner):
+    case = CornerCaseSection(name="objects", miner=miner, settings=MinerSection(classes=(CLASSES[0],)))
+
+    run(tmp_path, settings(case))
+
+    assert (tmp_path / "store" / "vectors").exists()

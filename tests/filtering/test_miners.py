@@ -66,11 +66,13 @@ def full(**changes) -> Material:
     objects = ObjectVectors(names, ("b",) * 8, vectors)
     more = {"vectors": FrameVectors(names, vectors), "objects": objects} | changes
     part = Query(name="cars", where=WhereSection(classes=("car",)))
-    return material(frames, predictions=(seen, detections()), failed_slices=(part,), **more)
+    labels = [box_row("f0", "b", "bus"), box_row("f2", "b", "car")]
+    return material(frames, labels, predictions=(seen, detections()), failed_slices=(part,), **more)
 
 
 def asked(miner: str) -> CornerCaseSection:
     examples = {"frames": ("f0",), "boxes": ("f1#b",)} if miner == "like_these" else {}
+    examples |= {"classes": ("bus",)} if miner == "like_labels" else {}
     where = WhereSection(classes=("car",)) if miner == "rule" else WhereSection()
     return CornerCaseSection(name="case", where=where, miner=miner, settings=MinerSection(**examples))
 
@@ -303,6 +305,60 @@ def test_an_example_from_the_hold_out_is_refused_by_name(examples):
 
     with pytest.raises(InvalidInputError, match="frame judge lies in the hold-out"):
         scores(made, "like_these", **examples)
+
+
+def like_labels(labels: list[dict], vectors: list[tuple[float, float]], **changes) -> dict[str, float]:
+    """Score frames a, b, c ..., each with one object of id 1, by the labels of the class bus."""
+    names = tuple("abcdef"[: len(vectors)])
+    objects = ObjectVectors(names, ("1",) * len(vectors), np.array(vectors, np.float32))
+    frames = [Made(name, **changes.get(name, {})) for name in names]
+    return scores(material(frames, labels, objects=objects), "like_labels", classes=("bus",))
+
+
+def test_an_object_is_as_like_a_class_as_it_lies_from_the_other_labels_to_those_of_the_class():
+    labels = [box_row("a", "1", "bus"), box_row("b", "1", "car")]
+
+    found = like_labels(labels, [(1, 0), (0, 0), (0.8, 0.3), (0.1, 0.9)])
+
+    assert found == pytest.approx({"c": 0.8, "d": 0.1, "b": 0.0})
+
+
+def test_a_direction_in_which_labels_differ_among_themselves_counts_less():
+    labels = [box_row("a", "1", "bus"), box_row("b", "1", "car"), box_row("c", "1", "car")]
+
+    found = like_labels(labels, [(1, 0), (0, 1), (0, -1), (0.5, 0), (0.5, 5)])
+
+    assert found["d"] == found["e"] == 0.5
+
+
+@pytest.mark.parametrize("name", ["bus", "car"])
+def test_without_labels_of_a_class_and_of_another_nothing_is_like_them(name):
+    assert like_labels([box_row("a", "1", name)], [(1, 0), (0, 1)]) == {}
+
+
+def test_labels_of_one_place_tell_nothing_apart():
+    labels = [box_row("a", "1", "bus"), box_row("b", "1", "car")]
+
+    assert like_labels(labels, [(1, 0), (1, 0), (0, 1)]) == {"b": 0.0, "c": 0.0}
+
+
+def test_ignore_regions_and_detections_are_no_examples():
+    labels = [
+        box_row("a", "1", "bus"),
+        box_row("b", "1", "car"),
+        box_row("c", "1", "bus", ignore=True),
+        box_row("d", "2", "bus"),
+    ]
+
+    found = like_labels(labels, [(1, 0), (0, 0), (0.4, 0), (0.2, 0)])
+
+    assert found == pytest.approx({"c": 0.4, "d": 0.2, "b": 0.0})
+
+
+def test_of_the_hold_out_nothing_is_found_by_its_likeness():
+    labels = [box_row("a", "1", "bus"), box_row("b", "1", "car")]
+
+    assert set(like_labels(labels, [(1, 0), (0, 0), (1, 0)], c={"split": "holdout"})) == {"b"}
 
 
 def test_an_example_that_is_not_there_is_refused_by_name():

@@ -95,6 +95,7 @@ def test_a_typo_is_one_line_with_its_place_and_the_nearest_key():
         ("corner_cases: [{name: x, miner: rare}]", "corner_cases[0].miner: must be rule or rare_frames or"),
         ("corner_cases: [{name: x, expression: wether = 1}]", "corner_cases[0].expression: "),
         ("corner_cases: [{name: x, boxes_expression: area_px >}]", "corner_cases[0].boxes_expression: "),
+        ("corner_cases: [{name: x, miner: like_labels}]", "corner_cases[0].miner: 'like_labels' needs classes"),
         ("corner_cases: [{name: x, miner: like_these}]", "corner_cases[0].miner: 'like_these' needs examples"),
         (
             "corner_cases: [{name: x, miner: like_these, settings: {boxes: [abc]}}]",
