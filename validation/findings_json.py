@@ -4,6 +4,7 @@ from dataclasses import asdict
 
 from driveflow.canonical import Json
 from validation.model.changed_frames import ChangedFrame, Changes
+from validation.model.frame_rows import Ranks
 from validation.model.suspects import Suspect
 from validation.model.worst_frames import WorstFrame
 
@@ -36,9 +37,15 @@ def suspects_json(found: tuple[Suspect, ...]) -> list[Json]:
 def worst_json(frame: WorstFrame) -> dict[str, Json]:
     """Return one of the worst frames with what is wrong in it."""
     mistakes: list[Json] = [asdict(mistake) for mistake in frame.mistakes]
-    return {"frame_id": frame.frame_id, "drive_group": frame.drive_group, "mistakes": mistakes}
+    return {**_where(frame.frame_id, frame.drive_group, frame.ranks), "mistakes": mistakes}
 
 
 def _frame(frame: ChangedFrame) -> dict[str, Json]:
     objects: list[Json] = [{**asdict(item), "corners": list(item.corners)} for item in frame.objects]
-    return {"frame_id": frame.frame_id, "drive_group": frame.drive_group, "objects": objects}
+    return {**_where(frame.frame_id, frame.drive_group, frame.ranks), "objects": objects}
+
+
+def _where(frame_id: str, drive_group: str, ranks: Ranks) -> dict[str, Json]:
+    """Return a frame and its place (0 is first) over all and for each class that it is shown for."""
+    by_class: list[Json] = [{"class_name": name, "place": place} for name, place in (ranks.by_class or {}).items()]
+    return {"frame_id": frame_id, "drive_group": drive_group, "place": ranks.overall, "by_class": by_class}

@@ -185,7 +185,14 @@ def number(value: float | None, digits: int = 3, *, sign: bool = False, tone: To
 def gallery(pictures: Sequence[Picture], caption: str = "") -> Html:
     """Return pictures side by side; each opens large."""
     label = {"aria-label": caption} if caption else {}
-    return element("div", {"class": "gallery", "role": "group", **label}, *(_figure(item) for item in pictures))
+    return element("div", {"class": "gallery", "role": "group", **label}, *(figure(item) for item in pictures))
+
+
+def figure(item: Picture, attributes: Mapping[str, str] | None = None) -> Html:
+    """Return a picture that opens large, over its caption."""
+    image = element("button", {"type": "button", "class": "zoom", "aria-label": f"Enlarge: {item.alt}"}, _image(item))
+    caption = [element("figcaption", {}, item.caption)] if item.caption else []
+    return element("figure", attributes or {}, image, *caption)
 
 
 def charts(drawings: Sequence[tuple[Text, Html]]) -> Html:
@@ -240,12 +247,6 @@ def _cell(column: Column, cell: Cell) -> Html:
     if cell.order is not None:
         attributes["data-order"] = str(cell.order)
     return element("td", attributes, cell.content)
-
-
-def _figure(item: Picture) -> Html:
-    image = element("button", {"type": "button", "class": "zoom", "aria-label": f"Enlarge: {item.alt}"}, _image(item))
-    caption = [element("figcaption", {}, item.caption)] if item.caption else []
-    return element("figure", {}, image, *caption)
 
 
 def _chart(caption: Text, drawing: Html) -> Html:

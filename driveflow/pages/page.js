@@ -27,7 +27,23 @@
     body.append(...rows.map(([, row]) => row));
   }
 
-  function zooms() { return Array.from(document.querySelectorAll("button.zoom")); }
+  /* Show the pictures of one part of a gallery, in the order of that part. */
+  function choose(select) {
+    const frame = select.closest(".chooser");
+    const gallery = frame.querySelector(".gallery");
+    const figures = Array.from(gallery.children);
+    const place = (figure) => figure.dataset[select.value];
+    const shown = figures.filter((figure) => place(figure) !== undefined);
+    shown.sort((left, right) => Number(place(left)) - Number(place(right)));
+    for (const figure of figures) figure.hidden = place(figure) === undefined;
+    gallery.prepend(...shown);
+    frame.querySelector("output").textContent = `${shown.length} shown`;
+  }
+
+  /* What is not chosen is not turned to either. */
+  function zooms() {
+    return Array.from(document.querySelectorAll("button.zoom")).filter((button) => !button.closest("[hidden]"));
+  }
 
   function turnButton(label, text, step) {
     const made = document.createElement("button");
@@ -75,6 +91,10 @@
       event.preventDefault();
       goTo(link);
     } else if (large.open && !event.target.closest(".turns")) large.close();
+  });
+
+  document.addEventListener("change", (event) => {
+    if (event.target.matches("select.choose")) choose(event.target);
   });
 
   document.addEventListener("keydown", (event) => {

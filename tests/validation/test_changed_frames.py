@@ -65,7 +65,8 @@ def test_a_false_detection_of_one_model_is_new_or_gone():
 def test_no_more_frames_are_listed_than_wanted_and_those_with_most_objects_come_first():
     found = changes(*_two([], SURE), 1)
 
-    assert [frame.frame_id for frame in found.broken] == ["f2"]
+    assert [frame.frame_id for frame in found.broken if frame.ranks.overall is not None] == ["f2"]
+    assert {name for frame in found.broken for name in frame.ranks.classes} == {"bus", "car"}
     assert found.total("broken") == 3
 
 

@@ -44,7 +44,7 @@ def test_nothing_is_asked_of_any_other_place_and_nothing_goes_wrong(frame):
 def test_every_picture_and_chart_is_there(frame):
     inner, _page = frame
     widths = inner.evaluate(
-        """Promise.all(Array.from(document.querySelectorAll(".gallery img"), async (picture) => {
+        """Promise.all(Array.from(document.querySelectorAll(".gallery figure:not([hidden]) img"), async (picture) => {
             await picture.decode();
             return picture.naturalWidth;
         }))"""
@@ -110,6 +110,34 @@ def test_pictures_open_large_turn_and_close_by_keyboard(frame):
     assert one == back != other
     assert not inner.evaluate("document.getElementById('large').open")
     assert inner.evaluate("document.activeElement === document.querySelector('.gallery button.zoom')")
+
+
+def test_a_class_of_a_gallery_is_chosen_by_keyboard_and_only_its_pictures_are_there_and_turned_to(frame):
+    inner, page = frame
+    gallery = inner.locator("#frames .chooser")
+    choice, said = gallery.locator("select"), gallery.locator("output")
+    shown = """() => Array.from(document.querySelectorAll("#frames .gallery figure"))
+        .filter((figure) => figure.getBoundingClientRect().width > 0)
+        .map((figure) => [figure.dataset.all, figure.dataset.c0])"""
+
+    before = inner.evaluate(shown)
+    choice.focus()
+    choice.press("ArrowDown")
+    chosen, words = inner.evaluate(shown), said.text_content()
+    gallery.locator("figure:not([hidden]) button.zoom").first.press("Enter")
+    inner.locator("#large").press("ArrowRight")
+    caption = inner.evaluate("document.querySelector('#large figcaption').textContent")
+    second = gallery.locator("figure:not([hidden]) figcaption").nth(1).text_content()
+    inner.locator("#large").press("Escape")
+    choice.press("Home")
+
+    assert [int(places[0]) for places in before] == list(range(6))
+    assert [int(places[1]) for places in chosen] == list(range(len(chosen)))
+    assert 0 < len(chosen) <= 6
+    assert words == f"{len(chosen)} shown"
+    assert caption == second
+    assert inner.evaluate(shown) == before
+    assert page.said == []
 
 
 def test_charts_open_large_too(frame):

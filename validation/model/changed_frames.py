@@ -4,12 +4,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from validation.model.drawn_boxes import BoxRows, Corners, DrawnBox, corners_of, drawn_boxes
+from validation.model.errors import KINDS
 from validation.model.evaluation import Evaluation
+from validation.model.frame_rows import FrameRows, Ranks, first_of_classes, ranked
 from validation.model.match import NONE, detections_at, pairs_of_models
 from validation.model.scene import Bools, Ints, Scene
-from validation.model.worst_frames import Corners, DrawnBox, corners_of, drawn_boxes
 
 _SAME_BOX = 0.5  # two false detections of a class are one mistake of both models from this overlap on
+_MOST_LISTED = 1_000  # frames of either kind whose changes are told; pictures are made of far fewer
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,29 +29,37 @@ class ClassChange:
 
 @dataclass(frozen=True, slots=True)
 class ChangedObject:
-    """One object that changed, or one false detection that is new or gone; `score` is there for the latter."""
+    """One object that changed, or one false detection that is new or gone; `score` is there for the latter.
+
+    `mistake` is the kind of a false detection (`Bkg`, `Dupe`, `Cls`, `Loc`, `Both`). `said` is the class that the model
+    which does not find an object takes it for, where the other does not say so too; else both are empty.
+    """
 
     class_name: str
     height_px: float
     corners: Corners
     score: float | None = None
+    mistake: str = ""
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class ChangedFrame:
-    """A frame in which something changed, and the boxes to draw."""
+    """A frame in which something changed, and the boxes to draw, where it is one to look at."""
 
     frame_id: str
     drive_group: str
     objects: tuple[ChangedObject, ...]
     boxes: tuple[DrawnBox, ...]
+    ranks: Ranks
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
     """All that changed at the operating scores of both models; frames with the most changed objects come first.
 
-    `broken_groups` and `fixed_groups` count drive groups: many changes in one drive are one change of luck.
+    Up to a thousand frames are told of either kind; those to look at have ranks. `broken_groups` and `fixed_groups`
+    count drive groups: many changes in one drive are one change of luck.
     """
 
     per_class: tuple[ClassChange, ...]
@@ -116,45 +127,73 @@ def _groups(scene: Scene, objects: Ints) -> int:
     return len(np.unique(scene.frame_group[scene.truth.frame[objects]]))
 
 
+class _Side:
+    """A model that lost what `turned` says to the other one, and rows by frame; `shown` is the model that is drawn."""
+
+    def __init__(self, loser: Evaluation, winner: Evaluation, turned: _Turned, shown: Evaluation) -> None:
+        self.loser, self.winner, self.shown = loser, winner, shown
+        scene, frames = loser.scene, len(loser.scene.frame_ids)
+        self.turned = turned
+        self.objects = FrameRows(scene.truth.frame[turned.objects], frames)
+        self.false = FrameRows(scene.detected.frame[turned.false], frames)
+        self.boxes = BoxRows(shown)
+        self.of_winner = BoxRows(winner) if shown is loser else self.boxes
+        taken = dict(zip(loser.mistakes.taken_for.tolist(), loser.mistakes.false.tolist(), strict=True))
+        false = set(turned.false.tolist())
+        self.said_by = {one: detection for one, detection in taken.items() if one != NONE and detection in false}
+
+
 def _frames(
     loser: Evaluation, winner: Evaluation, turned: _Turned, count: int, shown: Evaluation | None = None
 ) -> tuple[ChangedFrame, ...]:
     """Return frames with the most objects that `loser` lost, then false ones; `shown` is who is drawn."""
     scene = loser.scene
     frames = len(scene.frame_ids)
+    frame = np.concatenate([scene.truth.frame[turned.objects], scene.detected.frame[turned.false]])
+    label = np.concatenate([scene.truth.label[turned.objects], scene.detected.label[turned.false]])
     lost = np.bincount(scene.truth.frame[turned.objects], minlength=frames)
     false = np.bincount(scene.detected.frame[turned.false], minlength=frames)
     order = np.lexsort((np.arange(frames), -false, -lost))
-    rows = [int(row) for row in order[:count] if lost[row] or false[row]]
-    return tuple(_frame(loser, winner, turned, row, shown or loser) for row in rows)
+    listed = [int(row) for row in order[:_MOST_LISTED] if lost[row] or false[row]]
+    chosen = ranked(listed[:count], first_of_classes(frame, label, false, count), scene.classes)
+    side = _Side(loser, winner, turned, shown or loser)
+    return tuple(_frame(side, row, chosen.get(row, Ranks())) for row in dict.fromkeys([*listed, *chosen]))
 
 
-def _frame(loser: Evaluation, winner: Evaluation, turned: _Turned, row: int, shown: Evaluation) -> ChangedFrame:
-    scene = loser.scene
-    objects = turned.objects[scene.truth.frame[turned.objects] == row]
-    false = turned.false[scene.detected.frame[turned.false] == row]
-    changed = [_object(scene, int(one)) for one in objects] + [_false(scene, int(one)) for one in false]
-    others = _of_winner(winner, objects) if shown is loser else _as_champion(loser, false)
-    boxes = (*drawn_boxes(shown, row, objects), *others)
-    return ChangedFrame(scene.frame_ids[row], scene.groups[scene.frame_group[row]], tuple(changed), boxes)
+def _frame(side: _Side, row: int, ranks: Ranks) -> ChangedFrame:
+    scene = side.loser.scene
+    objects, false = side.turned.objects[side.objects.of(row)], side.turned.false[side.false.of(row)]
+    changed = [_object(side, int(one)) for one in objects] + [_false(side.loser, int(one)) for one in false]
+    boxes: tuple[DrawnBox, ...] = ()
+    if ranks.is_chosen:
+        found = side.of_winner.detected(row)
+        others = (
+            _of_winner(side.winner, found, objects) if side.shown is side.loser else _as_champion(side.loser, false)
+        )
+        boxes = (*drawn_boxes(side.shown, side.boxes, row, objects), *others)
+    return ChangedFrame(scene.frame_ids[row], scene.groups[scene.frame_group[row]], tuple(changed), boxes, ranks)
 
 
-def _object(scene: Scene, row: int) -> ChangedObject:
-    corners = scene.truth.corners[row]
-    return ChangedObject(scene.classes[scene.truth.label[row]], float(corners[3] - corners[1]), corners_of(corners))
+def _object(side: _Side, row: int) -> ChangedObject:
+    scene = side.loser.scene
+    corners, taken = scene.truth.corners[row], side.said_by.get(row)
+    said = scene.classes[scene.detected.label[taken]] if taken is not None else ""
+    name, height = scene.classes[scene.truth.label[row]], float(corners[3] - corners[1])
+    return ChangedObject(name, height, corners_of(corners), said=said)
 
 
-def _false(scene: Scene, row: int) -> ChangedObject:
+def _false(model: Evaluation, row: int) -> ChangedObject:
+    scene = model.scene
     corners, score = scene.detected.corners[row], float(scene.detected.score[row])
-    name = scene.classes[scene.detected.label[row]]
-    return ChangedObject(name, float(corners[3] - corners[1]), corners_of(corners), score)
+    kind = int(model.errors.kind[row]) if model.errors is not None else NONE
+    name, height = scene.classes[scene.detected.label[row]], float(corners[3] - corners[1])
+    return ChangedObject(name, height, corners_of(corners), score, KINDS[kind] if kind != NONE else "")
 
 
-def _of_winner(winner: Evaluation, objects: Ints) -> tuple[DrawnBox, ...]:
-    """Return the detections with which the champion found the objects that the challenger lost."""
-    found = winner.matches.truth[0]
-    at = np.flatnonzero(np.isin(found, objects) & (found != NONE) & winner.mistakes.shown)
-    return _as_champion(winner, at)
+def _of_winner(winner: Evaluation, detections: Ints, objects: Ints) -> tuple[DrawnBox, ...]:
+    """Return those of the champion's `detections` with which it found the objects that the challenger lost."""
+    found = winner.matches.truth[0][detections]
+    return _as_champion(winner, detections[np.isin(found, objects) & (found != NONE)])
 
 
 def _as_champion(model: Evaluation, detections: Ints) -> tuple[DrawnBox, ...]:

@@ -5,11 +5,11 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from validation.model.drawn_boxes import Corners, corners_of
 from validation.model.errors import BKG
 from validation.model.evaluation import Evaluation
 from validation.model.match import NONE, detections_at, pairs_of_models
 from validation.model.scene import Detected, Floats, Ints
-from validation.model.worst_frames import Corners, corners_of
 
 LEAST_SCORE = 0.5  # of the less sure of both models
 LEAST_AGREEMENT = 0.6  # overlap of what both say

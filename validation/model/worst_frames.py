@@ -5,15 +5,15 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
+from validation.model.drawn_boxes import BoxRows, DrawnBox, drawn_boxes
 from validation.model.evaluation import Evaluation
+from validation.model.frame_rows import FrameRows, Ranks, first_of_classes, ranked
 from validation.model.match import NONE, overlap_of
 from validation.model.scene import Floats, Ints, Scene
 
-Corners: TypeAlias = tuple[float, float, float, float]
 Fault: TypeAlias = Literal["missed", "false", "taken", "loose", "twice"]
 LOOSE_MIN_OVERLAP = 0.1  # under it a false detection has nothing to do with an object
 
-_NO_ROWS: Ints = np.zeros(0, np.int64)
 _FAULTS: tuple[Fault, ...] = ("missed", "taken", "loose", "false", "twice")
 
 
@@ -34,19 +34,6 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnBox:
-    """A box of a frame as the picture shows it."""
-
-    corners: Corners
-    class_name: str
-    score: float | None  # None on truth
-    right: bool
-    ignore: bool = False
-    by_champion: bool = False  # a detection of the other model, drawn for comparison
-    changed: bool = False  # an object that only one of two models found
-
-
-@dataclass(frozen=True, slots=True)
 class WorstFrame:
     """One frame, what is wrong in it (gravest first), and all boxes to draw."""
 
@@ -54,42 +41,57 @@ class WorstFrame:
     drive_group: str
     mistakes: tuple[Mistake, ...]
     boxes: tuple[DrawnBox, ...]
+    ranks: Ranks
 
 
 def worst_frames(evaluation: Evaluation, count: int) -> tuple[WorstFrame, ...]:
-    """Return up to `count` frames with the most missed objects and false detections, most first.
+    """Return up to `count` frames with the most missed objects and false detections, then so for each class.
 
-    Detections count from their class's operating score. Of equally wrong frames those with fewer objects come first.
+    Detections count from their class's operating score. Of equally wrong frames those with fewer objects come first. A
+    class is wrong in a frame where an object of it is missed or a detection that says it is false.
     """
     scene, mistakes = evaluation.scene, evaluation.mistakes
     frames = len(scene.frame_ids)
-    wrong = np.bincount(scene.detected.frame[mistakes.false], minlength=frames)
-    wrong += np.bincount(scene.truth.frame[mistakes.missed], minlength=frames)
+    frame = np.concatenate([scene.detected.frame[mistakes.false], scene.truth.frame[mistakes.missed]])
+    label = np.concatenate([scene.detected.label[mistakes.false], scene.truth.label[mistakes.missed]])
+    wrong = np.bincount(frame, minlength=frames)
     objects = np.bincount(scene.truth.frame, minlength=frames)
     order = np.lexsort((np.arange(frames), objects, -wrong))
-    return tuple(_frame(evaluation, int(row)) for row in order[:count] if wrong[row])
+    overall = [int(row) for row in order[:count] if wrong[row]]
+    chosen = ranked(overall, first_of_classes(frame, label, objects, count), scene.classes)
+    rows = _Rows(evaluation)
+    return tuple(_frame(evaluation, rows, row, ranks) for row, ranks in chosen.items())
 
 
-def _frame(evaluation: Evaluation, row: int) -> WorstFrame:
+class _Rows:
+    """Rows by frame of objects, detections, and of what is wrong among them."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        scene, mistakes = evaluation.scene, evaluation.mistakes
+        frames = len(scene.frame_ids)
+        self.boxes = BoxRows(evaluation)
+        self.false = FrameRows(scene.detected.frame[mistakes.false], frames)
+        self.missed = FrameRows(scene.truth.frame[mistakes.missed], frames)
+
+
+def _frame(evaluation: Evaluation, rows: _Rows, row: int, ranks: Ranks) -> WorstFrame:
     scene = evaluation.scene
-    found = sorted(_mistakes(evaluation, row), key=_gravity)
-    return WorstFrame(
-        scene.frame_ids[row], scene.groups[scene.frame_group[row]], tuple(found), drawn_boxes(evaluation, row)
-    )
+    found = sorted(_mistakes(evaluation, rows, row), key=_gravity)
+    boxes = drawn_boxes(evaluation, rows.boxes, row)
+    return WorstFrame(scene.frame_ids[row], scene.groups[scene.frame_group[row]], tuple(found), boxes, ranks)
 
 
 def _gravity(mistake: Mistake) -> tuple[int, float, float]:
     return _FAULTS.index(mistake.fault), -(mistake.height_px or 0.0), -(mistake.score or 0.0)
 
 
-def _mistakes(evaluation: Evaluation, row: int) -> list[Mistake]:
+def _mistakes(evaluation: Evaluation, rows: _Rows, row: int) -> list[Mistake]:
     scene, mistakes = evaluation.scene, evaluation.mistakes
-    places = np.flatnonzero(scene.detected.frame[mistakes.false] == row)
-    missed = set(mistakes.missed[scene.truth.frame[mistakes.missed] == row].tolist())
+    missed = set(mistakes.missed[rows.missed.of(row)].tolist())
     found = []
-    for place in places.tolist():
+    for place in rows.false.of(row).tolist():
         detection, taken = int(mistakes.false[place]), int(mistakes.taken_for[place])
-        other = taken if taken != NONE else _nearest_object(scene, detection)
+        other = taken if taken != NONE else _nearest_object(scene, rows.boxes.truth.of(row), detection)
         found.append(_of_detection(scene, detection, other, missed))
         missed.discard(other)  # said already, as what it was taken for or found too loosely
     heights = scene.truth.corners[:, 3] - scene.truth.corners[:, 1]
@@ -111,10 +113,10 @@ def _of_detection(scene: Scene, detection: int, other: int, missed: set[int]) ->
     return Mistake("loose", said, score=score, overlap=overlap)
 
 
-def _nearest_object(scene: Scene, detection: int) -> int:
-    """Return the object of the detection's class in its frame that it overlaps most, or NONE."""
-    same = (scene.truth.frame == scene.detected.frame[detection]) & ~scene.truth.ignore
-    rows = np.flatnonzero(same & (scene.truth.label == scene.detected.label[detection]))
+def _nearest_object(scene: Scene, in_frame: Ints, detection: int) -> int:
+    """Return the object of the detection's class among those of its frame that it overlaps most, or NONE."""
+    same = ~scene.truth.ignore[in_frame] & (scene.truth.label[in_frame] == scene.detected.label[detection])
+    rows = in_frame[same]
     if not len(rows):
         return NONE
     overlaps = _overlaps(scene, detection, rows)
@@ -129,28 +131,3 @@ def _overlap(scene: Scene, detection: int, other: int) -> float:
 def _overlaps(scene: Scene, detection: int, rows: Ints) -> Floats:
     one = np.broadcast_to(scene.detected.corners[detection], (len(rows), 4))
     return overlap_of(one, scene.truth.corners[rows])
-
-
-def drawn_boxes(evaluation: Evaluation, row: int, changed: Ints = _NO_ROWS) -> tuple[DrawnBox, ...]:
-    """Return what a picture of one frame shows: all objects, and the detections over their class's operating score.
-
-    `changed` are rows of the truth that a comparison is about.
-    """
-    scene, mistakes = evaluation.scene, evaluation.mistakes
-    objects = np.flatnonzero(scene.truth.frame == row)
-    missed, turned = np.isin(objects, mistakes.missed), np.isin(objects, changed)
-    drawn = []
-    for one, lost, new in zip(objects.tolist(), missed.tolist(), turned.tolist(), strict=True):
-        name, region = scene.classes[scene.truth.label[one]], bool(scene.truth.ignore[one])
-        drawn.append(DrawnBox(corners_of(scene.truth.corners[one]), name, None, not lost, region, changed=new))
-    detections = np.flatnonzero((scene.detected.frame == row) & mistakes.shown)
-    for one, false in zip(detections.tolist(), np.isin(detections, mistakes.false).tolist(), strict=True):
-        name, score = scene.classes[scene.detected.label[one]], float(scene.detected.score[one])
-        drawn.append(DrawnBox(corners_of(scene.detected.corners[one]), name, score, not false))
-    return tuple(drawn)
-
-
-def corners_of(values: Floats) -> Corners:
-    """Return one row of corners as plain numbers."""
-    x1, y1, x2, y2 = (float(value) for value in values)
-    return x1, y1, x2, y2

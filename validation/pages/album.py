@@ -15,6 +15,7 @@ Pictures: TypeAlias = Callable[[str], Pixels]
 Area: TypeAlias = tuple[float, float, float, float]
 
 _STEPS: Final = ((900, 78), (640, 72), (480, 66), (360, 58))  # long side in pixels, JPEG quality
+_TRIED: Final = 6
 _LEAST_CROP_PX: Final = 280
 _CROP_TIMES: Final = 3.5  # a crop shows so much more than what it is about
 
@@ -60,13 +61,52 @@ def make_pictures(wanted: Sequence[Wanted], pictures: Pictures, most_bytes: int)
     return Made(kept, tuple(reasons), _note(side, len(uris) - fitting))
 
 
+def more_pictures(wanted: Sequence[Wanted], pictures: Pictures, most_bytes: int) -> Made:
+    """Return pictures of one smaller size, the first ones first, until they weigh `most_bytes`; no frame is read after.
+
+    The size is the largest at which all of them would fit, going by the first few.
+    """
+    uris: list[str | None] = []
+    reasons: list[str] = []
+    tried, reasons_tried = _load_all(wanted[:_TRIED], pictures)
+    side, quality = _fitting_step([item for item in tried if item is not None], most_bytes // max(len(wanted), 1))
+    reasons += reasons_tried
+    weight = 0
+    for number, item in enumerate(wanted):
+        if number < len(tried):
+            loaded = tried[number]
+        else:
+            (loaded,), reason = _load_all([item], pictures)
+            reasons += reason
+        uri = thumbnail_data_uri(loaded.pixels, loaded.boxes, side, quality) if loaded is not None else None
+        weight += len(uri or "")
+        if weight > most_bytes:
+            break
+        uris.append(uri)
+    left_out = len(wanted) - len(uris)
+    return Made((*uris, *([None] * left_out)), tuple(reasons), _left_out(left_out, "pictures of single classes"))
+
+
+def _fitting_step(loaded: Sequence[_Loaded], most_bytes: int) -> tuple[int, int]:
+    """Return the largest size at which pictures like `loaded` weigh `most_bytes` each, else the smallest."""
+    for side, quality in _STEPS[1:]:
+        uris = [thumbnail_data_uri(item.pixels, item.boxes, side, quality) for item in loaded]
+        if sum(map(len, uris)) <= most_bytes * len(uris):
+            return side, quality
+    return _STEPS[-1]
+
+
 def _note(side: int, left_out: int) -> str:
     parts = []
     if side != _STEPS[0][0]:
         parts.append(f"Pictures are reduced to {side} px to keep this page under 5 MB.")
-    if left_out:
-        parts.append(f"{left_out} more pictures are left out for the same reason; report.json names their frames.")
-    return " ".join(parts)
+    return " ".join([*parts, _left_out(left_out, "pictures")]).strip()
+
+
+def _left_out(count: int, what: str) -> str:
+    if not count:
+        return ""
+    return f"{count} more {what} are left out to keep this page under 5 MB; report.json names their frames."
 
 
 def _load_all(wanted: Sequence[Wanted], pictures: Pictures) -> tuple[list[_Loaded | None], list[str]]:

@@ -1,5 +1,8 @@
 """What the pictures of the report say below them, in plain words."""
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 from driveflow.pages import html
 from driveflow.pages.html import Html, Text
 from validation.model.changed_frames import ChangedFrame, ChangedObject
@@ -7,7 +10,9 @@ from validation.model.suspects import Suspect
 from validation.model.worst_frames import Mistake, WorstFrame
 
 _MOST_SENTENCES = 5
+_MOST_CHOSEN = 12  # with those of the classes that a frame is shown for
 _DIGEST_CHARS = 64
+_Named: TypeAlias = tuple[set[str], list[Text]]  # the classes that a sentence speaks of, and the sentence
 
 
 def worst_alt(frame: WorstFrame) -> str:
@@ -17,23 +22,25 @@ def worst_alt(frame: WorstFrame) -> str:
 
 
 def worst_caption(frame: WorstFrame) -> Html:
-    """Return what is wrong in a frame, the gravest first."""
-    return _caption([_mistake(item) for item in frame.mistakes], frame.frame_id, frame.drive_group)
+    """Return what is wrong in a frame, the gravest first, and something of each class that it is shown for."""
+    named = [({item.class_name, item.said}, _mistake(item)) for item in frame.mistakes]
+    return _caption(named, frame.ranks.classes, frame.frame_id, frame.drive_group)
 
 
 def changed_caption(frame: ChangedFrame, *, broken: bool) -> Html:
     """Return what changed in a frame."""
     lost = _grouped([item for item in frame.objects if item.score is None])
     false = _grouped([item for item in frame.objects if item.score is not None])
-    sentences = [_turned(same, broken=broken) for same in lost] + [_false(same, broken=broken) for same in false]
-    return _caption(sentences, frame.frame_id, frame.drive_group)
+    named = [({same[0].class_name}, _turned(same, broken=broken)) for same in lost]
+    named += [({same[0].class_name}, _false(same, broken=broken)) for same in false]
+    return _caption(named, frame.ranks.classes, frame.frame_id, frame.drive_group)
 
 
 def suspect_caption(item: Suspect) -> Html:
     """Return what both models say and the label does not."""
     words: list[Text] = ["both models see ", html.name(item.said), f" (at least {item.score:.2f})"]
     words += [", labeled ", html.name(item.labeled)] if item.kind == "class" else [", nothing is labeled"]
-    return _caption([words], item.frame_id, item.drive_group)
+    return _caption([(set(), words)], (), item.frame_id, item.drive_group)
 
 
 def digest_name(name: str) -> Html:
@@ -43,12 +50,23 @@ def digest_name(name: str) -> Html:
     return html.name(name) if name else Html("without digest")
 
 
-def _caption(sentences: list[list[Text]], frame_id: str, drive_group: str) -> Html:
-    shown = [html.join(words) for words in [*map(_opened, sentences[:1]), *sentences[1:_MOST_SENTENCES]]]
-    more = len(sentences) - len(shown)
+def _caption(named: Sequence[_Named], classes: Sequence[str], frame_id: str, drive_group: str) -> Html:
+    sentences = _chosen(named, classes)
+    shown = [html.join(words) for words in [*map(_opened, sentences[:1]), *sentences[1:]]]
+    more = len(named) - len(shown)
     words = html.join([html.join(shown, "; "), f"; and {more} more" if more else "", "."])
     place = html.join(["frame ", digest_name(frame_id), " of ", html.name(drive_group)])
     return html.join([words, html.element("div", {"class": "soft"}, place)])
+
+
+def _chosen(named: Sequence[_Named], classes: Sequence[str]) -> list[list[Text]]:
+    """Return the first sentences, and of each of `classes` that they do not speak of its first one."""
+    chosen = list(range(min(len(named), _MOST_SENTENCES)))
+    for name in classes:
+        about = [number for number, (names, _words) in enumerate(named) if name in names]
+        if about and not set(about) & set(chosen) and len(chosen) < _MOST_CHOSEN:
+            chosen.append(about[0])
+    return [named[number][1] for number in sorted(chosen)]
 
 
 def _opened(words: list[Text]) -> list[Text]:
@@ -78,7 +96,11 @@ def _grouped(objects: list[ChangedObject]) -> list[list[ChangedObject]]:
 
 def _turned(same: list[ChangedObject], *, broken: bool) -> list[Text]:
     heights = _range([item.height_px for item in same], 0)
-    return ["no longer finds " if broken else "now finds ", *_many(same), f" ({heights} px high)"]
+    said = dict.fromkeys(item.said for item in same if item.said)
+    taken = [", which it takes for " if broken else ", taken for "] if said else []
+    names = [part for name in said for part in (" or ", html.name(name))][1:]
+    end = " before" if said and not broken else ""
+    return ["no longer finds " if broken else "now finds ", *_many(same), f" ({heights} px high)", *taken, *names, end]
 
 
 def _false(same: list[ChangedObject], *, broken: bool) -> list[Text]:
