@@ -45,7 +45,7 @@ COMMANDS: dict[str, LazyCommand] = {
     ),
     "evaluate": LazyCommand("cli.evaluate_command:evaluate", "Measure predictions against the truth, of any format."),
     "gate": LazyCommand("cli.gate_command:gate", "Judge one measured model beside another."),
-    "regressions": LazyCommand("cli.regressions_command:regressions", "Write down objects that must stay found."),
+    "regressions": LazyCommand("cli.regressions_command:regressions", "Write down past failures that must stay right."),
     "report": LazyCommand("cli.report_commands:app", "Find, print and compare validation reports."),
 }
 

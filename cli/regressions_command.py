@@ -1,4 +1,4 @@
-"""`driveflow regressions`: write down what a model must go on finding."""
+"""`driveflow regressions`: write down what every later model must keep right."""
 
 import json
 from pathlib import Path
@@ -10,67 +10,109 @@ from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
-    from validation.regression import RegressionObject
+    from validation.regression_pick import Pick, Picked
 
 
 def regressions(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
     report: Annotated[Path, typer.Argument(help="A report.json of a model beside a champion.", show_default=False)],
     name: Annotated[str, typer.Option("--name", help="What the gate calls the set.", show_default=False)],
     of: Annotated[
-        Literal["fixed", "broken"], typer.Option("--of", help="What this model found anew, or what it lost.")
+        Literal["fixed", "broken"], typer.Option("--of", help="What this model set right anew, or what it lost.")
     ] = "fixed",
-    class_name: Annotated[str, typer.Option("--class", help="Only objects of this class.")] = "",
+    what: Annotated[
+        Literal["missed", "false", "class", "all"],
+        typer.Option("--what", help="Objects missed, false alarms, objects taken for another class, or all of it."),
+    ] = "missed",
+    class_name: Annotated[str, typer.Option("--class", help="Only of this class.")] = "",
+    frame: Annotated[str, typer.Option("--frame", help="Only in frames whose name begins so.")] = "",
+    mistake: Annotated[
+        Literal["", "Bkg", "Dupe", "Cls", "Loc", "Both"],
+        typer.Option("--mistake", help="Only false alarms of this kind of mistake."),
+    ] = "",
+    min_score: Annotated[
+        float, typer.Option("--min-score", min=0.0, max=1.0, help="Only false alarms of at least this score.")
+    ] = 0.0,
     note: Annotated[str, typer.Option("--note", help="Why it must stay so, for whoever is blocked by it.")] = "",
     to: Annotated[Path | None, typer.Option("--to", help="Also write the file here.", dir_okay=False)] = None,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
-    """Make a set of objects that every later model must find, out of the changes that a report shows.
+    """Make a set of past failures that every later model must keep right, out of the changes that a report shows.
 
-    The set is kept in the store under its digest, which goes into `gate.regressions` of the flow; whoever misses one
-    of its objects is blocked.
+    An object that was missed must be found; a false alarm must stay gone from its place; an object that was taken for
+    another class must be found as what it is. The set is kept in the store under its digest, which goes into
+    `gate.regressions` of the flow; whoever gets one of them wrong again is blocked.
 
     Examples:
       driveflow regressions report.json --name may-incidents --note "two cyclists missed on the bridge"
+      driveflow regressions report.json --name ghosts --what false --mistake Bkg --min-score 0.5
       driveflow regressions report.json --name lost --of broken --class cyclist --to lost.json
 
     Exit codes: 0 made, 1 nothing to make it of, 2 usage, 3 not found.
     """
     from cli.output import place_from
-    from driveflow.errors import InvalidInputError
     from driveflow.reuse import put_object
     from validation.regression import RegressionSet, write_regressions
+    from validation.regression_pick import Pick
 
-    objects = tuple(one for one in _objects(report, of) if class_name in {"", one.class_name})
-    if not objects:
-        of_class = f" of class {class_name}" if class_name else ""
-        raise InvalidInputError(f"{report} shows no object{of_class} that is newly {of}.")
-    data = write_regressions(RegressionSet(name, note, objects))
+    picked = _picked(report, Pick(of, what, class_name, frame, mistake, min_score))
+    made = RegressionSet(name, note, picked.objects, "", picked.false_alarms, picked.wrong_classes)
+    data = write_regressions(made)
     uri = put_object(place_from(workspace, profile).store, data, ".json")
     digest = uri.rpartition("/")[2].partition(".")[0]
     if to is not None:
         to.parent.mkdir(parents=True, exist_ok=True)
         to.write_bytes(data)
-    value: dict[str, Json] = {"digest": digest, "uri": uri, "name": name, "objects": len(set(objects))}
-    emit(value, output, f"{len(set(objects))} objects. For the flow:\n\ngate:\n  regressions: [{digest}]")
+    emit({"digest": digest, "uri": uri, "name": name, **_counts(picked)}, output, _text(picked, digest))
 
 
-def _objects(path: Path, of: str) -> "list[RegressionObject]":
+def _picked(path: Path, wanted: "Pick") -> "Picked":
+    from driveflow.errors import InvalidInputError
+    from validation.regression_pick import pick
+
+    found = pick(_report(path), str(path), wanted)
+    if not found.failures:
+        of_class = f" of class {wanted.class_name}" if wanted.class_name else ""
+        things = {"missed": "object", "false": "false alarm", "class": "object taken for another class"}
+        what = things.get(wanted.what, "change")
+        near = f" {found.left_out} are left out, which the better model does not quite have right." * bool(
+            found.left_out
+        )
+        raise InvalidInputError(f"{path} shows no {what}{of_class} that is newly {wanted.of}.{near}")
+    return found
+
+
+def _report(path: Path) -> Any:  # noqa: ANN401 JSON
     from driveflow.errors import InvalidInputError, NotFoundError
 
     try:
-        value: Any = json.loads(path.read_bytes())
-        frames = (value["changes"] or {}).get(f"{of}_frames", [])
-        return [_object(frame["frame_id"], one) for frame in frames for one in frame["objects"] if one["score"] is None]
+        return json.loads(path.read_bytes())
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file.") from None
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidInputError(f"{path} is no report of a run (report.json): {error!r}.") from error
+    except (ValueError, OSError) as error:
+        raise InvalidInputError(f"{path} is no report of a run (report.json): {error}") from error
 
 
-def _object(frame_id: str, one: Any) -> "RegressionObject":  # noqa: ANN401 JSON
-    from validation.regression import RegressionObject
+def _counts(picked: "Picked") -> "dict[str, Json]":
+    return {
+        "objects": len(picked.objects),
+        "false_alarms": len(picked.false_alarms),
+        "wrong_classes": len(picked.wrong_classes),
+        "left_out": picked.left_out,
+        "unlisted": picked.unlisted,
+    }
 
-    x1, y1, x2, y2 = map(float, one["corners"])
-    return RegressionObject(frame_id, one["class_name"], (x1, y1, x2, y2))
+
+def _text(picked: "Picked", digest: str) -> str:
+    parts = [
+        f"{len(picked.objects)} objects" if picked.objects else "",
+        f"{len(picked.false_alarms)} false alarms" if picked.false_alarms else "",
+        f"{len(picked.wrong_classes)} objects taken for another class" if picked.wrong_classes else "",
+    ]
+    words = [f"{', '.join(part for part in parts if part)}."]
+    if picked.left_out:
+        words.append(f"{picked.left_out} are left out: the better model of the two does not quite have them right.")
+    if picked.unlisted:
+        words.append(f"{picked.unlisted} more changes are counted in the report and not listed; it lists 1,000 frames.")
+    return "\n".join([*words, f"For the flow:\n\ngate:\n  regressions: [{digest}]"])

@@ -12,7 +12,8 @@ from validation.leak import LeakReport
 from validation.model.compare import Draws, compare
 from validation.model.evaluation import Evaluation
 from validation.model.scored import Scored, scored_of
-from validation.regression import RegressionSet, regression_rule
+from validation.regression import RegressionSet
+from validation.regression_rule import regression_rule
 from validation.verdict import Outcome, RuleOutcome, RuleResult, Verdict
 
 __all__ = ["JudgeRequest", "Outcome", "RuleOutcome", "RuleResult", "Verdict", "judge"]
@@ -40,7 +41,7 @@ class JudgeRequest:
 def judge(request: JudgeRequest) -> Verdict:
     """Return the verdict.
 
-    BLOCK: a leak, a missed floor, an object of a regression set that is missed, a limit of cost that is passed, or the
+    BLOCK: a leak, a missed floor, a past failure of a regression set that is back, a limit of cost that is passed, or the
     headline or a slice proven worse than its margin (Holm over these claims). PASS: none of that, and the headline and
     every required slice are proven not worse than their margins. Otherwise NEEDS DATA.
 

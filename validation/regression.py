@@ -1,49 +1,100 @@
-"""Regression sets: objects that a model once missed and every later model must find, frozen under their digest."""
+"""Regression sets: past failures of models that every later model must keep right, frozen under their digest."""
 
 import json
+import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-
-import numpy as np
+from importlib.resources import files
+from typing import Any, TypeAlias, TypeVar
 
 from driveflow.canonical import Json, canonical_json, digest_bytes
 from driveflow.errors import InvalidInputError
-from validation.model.compare import Counts
-from validation.model.scored import Scored, object_key
-from validation.verdict import RuleResult
 
 KIND = "driveflow-regressions"
-_SHOWN = 5
 _DIGEST = re.compile(r"[0-9a-f]{64}")
+
+Corners: TypeAlias = tuple[float, float, float, float]
+"""x1, y1, x2, y2 in pixels."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class RegressionObject:
-    """An object of the hold-out: its frame, its class and its box, x1, y1, x2, y2 in pixels."""
+    """An object of the hold-out that must be found: its frame, its class and its box."""
 
     frame_id: str
     class_name: str
-    box: tuple[float, float, float, float]
+    box: Corners
+
+    def told(self) -> str:
+        """Return it in words, without its frame."""
+        return self.class_name
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FalseAlarm:
+    """A place of a frame where no false detection of the class may be.
+
+    `mistake` is what kind it was (`Bkg`, `Dupe`, ..., or empty). `objects` of the class lay there when it was written
+    down: a duplicate has one. Where more lie there later, the label has changed, and nothing can be told.
+    """
+
+    frame_id: str
+    class_name: str
+    box: Corners
+    mistake: str = ""
+    objects: int = 0
+
+    def told(self) -> str:
+        """Return it in words, without its frame."""
+        return f"false {self.class_name}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class WrongClass:
+    """An object that was `said` to be of another class: it must be found, and nothing may say so of it again."""
+
+    frame_id: str
+    class_name: str
+    box: Corners
+    said: str
+
+    def told(self) -> str:
+        """Return it in words, without its frame."""
+        return f"{self.class_name} taken for {self.said}"
+
+
+PastFailure: TypeAlias = RegressionObject | FalseAlarm | WrongClass
+_Failure = TypeVar("_Failure", RegressionObject, FalseAlarm, WrongClass)
 
 
 @dataclass(frozen=True, slots=True)
 class RegressionSet:
-    """What must be found, why it was written down, and the digest of the file that says so."""
+    """What must stay right, why it was written down, and the digest of the file that says so."""
 
     name: str
     note: str
-    objects: tuple[RegressionObject, ...]
+    objects: tuple[RegressionObject, ...] = ()
     digest: str = ""
+    false_alarms: tuple[FalseAlarm, ...] = ()
+    wrong_classes: tuple[WrongClass, ...] = ()
+
+    @property
+    def failures(self) -> tuple[PastFailure, ...]:
+        """Return everything that must stay right."""
+        return (*self.objects, *self.wrong_classes, *self.false_alarms)
 
 
 def write_regressions(found: RegressionSet) -> bytes:
-    """Return the file of a regression set; the same objects in any order give the same bytes."""
-    objects: list[Json] = [
-        {"frame_id": one.frame_id, "class_name": one.class_name, "box": list(one.box)}
-        for one in sorted(set(found.objects))
-    ]
-    return canonical_json({"kind": KIND, "name": found.name, "note": found.note, "objects": objects}).encode()
+    """Return the file of a regression set; the same failures in any order give the same bytes."""
+    alarms = [{**_written(one), **_known(one)} for one in sorted(set(found.false_alarms))]
+    classes = [{**_written(one), "said": one.said} for one in sorted(set(found.wrong_classes))]
+    lists: dict[str, Json] = {
+        "objects": [_written(one) for one in sorted(set(found.objects))],
+        **({"false_alarms": alarms} if alarms else {}),
+        **({"wrong_classes": classes} if classes else {}),
+    }
+    return canonical_json({"kind": KIND, "name": found.name, "note": found.note, **lists}).encode()
 
 
 def read_regressions(data: bytes, where: str) -> RegressionSet:
@@ -53,16 +104,30 @@ def read_regressions(data: bytes, where: str) -> RegressionSet:
         InvalidInputError: it is no such file.
     """
     try:
-        value = json.loads(data)
-        objects = tuple(_object(item) for item in value["objects"])
-        name, note, kind = str(value["name"]), str(value.get("note", "")), value["kind"]
+        value: Any = json.loads(data)
+        kind, name, note = value["kind"], str(value["name"]), str(value.get("note", ""))
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise InvalidInputError(
             f"{where} is no regression set: {error!r}. `driveflow regressions` makes one."
         ) from error
-    if kind != KIND or not objects:
-        raise InvalidInputError(f"{where} is no regression set: kind {kind!r} with {len(objects)} objects.")
-    return RegressionSet(name, note, objects, digest_bytes(data))
+    if kind != KIND:
+        raise InvalidInputError(f"{where} is no regression set: its kind is {kind!r}, not {KIND!r}.")
+    found = RegressionSet(
+        name,
+        note,
+        _each(value, "objects", where, _object),
+        digest_bytes(data),
+        _each(value, "false_alarms", where, _false_alarm),
+        _each(value, "wrong_classes", where, _wrong_class),
+    )
+    if not found.failures:
+        raise InvalidInputError(f"{where} is no regression set: it holds nothing that must stay right.")
+    return found
+
+
+def regressions_schema() -> str:
+    """Return the JSON Schema of the file, as text."""
+    return (files("validation") / "regressions.schema.json").read_text("utf-8")
 
 
 def load_regressions(name: str, store: str) -> RegressionSet:
@@ -82,44 +147,45 @@ def load_regressions(name: str, store: str) -> RegressionSet:
     return read_regressions(read_bytes(uri), name)
 
 
-def regression_rule(challenger: Scored, champion: Scored | None, wanted: RegressionSet) -> RuleResult:
-    """Return whether the challenger finds every object of the set."""
-    keys = [object_key(one.frame_id, one.class_name, one.box) for one in wanted.objects]
-    row_of = {int(key): row for row, key in enumerate(challenger.object_key.tolist())}
-    rows = [row_of.get(key) for key in keys]
-    there = np.array([row for row in rows if row is not None], np.int64)
-    name, counts = f"regression set {wanted.name}", _counts(challenger, there)
-    gone = [one for one, row in zip(wanted.objects, rows, strict=True) if row is None]
-    if gone:
-        reason = f"{len(gone)} of {len(keys)} objects of the set are not in this hold-out: {_told(gone)}."
-        return RuleResult(name, "NEEDS DATA", reason, None, 1.0, None, counts)
-    missed = [
-        one for one, row in zip(wanted.objects, rows, strict=True) if row is None or not challenger.object_found[row]
-    ]
-    share = 1.0 - len(missed) / len(keys)
-    if not missed:
-        return RuleResult(name, "PASS", f"All {len(keys)} objects of the set are found.", share, 1.0, None, counts)
-    beside = ""
-    if champion is not None:
-        before = int(champion.object_found[there].sum())
-        beside = f" The champion finds {before}."
-    reason = f"{len(missed)} of {len(keys)} objects that must stay found are missed: {_told(missed)}.{beside}"
-    return RuleResult(name, "BLOCK", reason, share, 1.0, None, counts)
+def _each(value: Mapping[str, Any], key: str, where: str, build: Callable[[Any], _Failure]) -> tuple[_Failure, ...]:
+    items = value.get(key, [])
+    if not isinstance(items, list):
+        raise InvalidInputError(f"{where}: {key} is no list. `driveflow regressions` makes such a file.")
+    found = []
+    for number, item in enumerate(items):
+        try:
+            found.append(build(item))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise InvalidInputError(f"{where}: entry {number} of {key} cannot be read: {error!r}.") from error
+    return tuple(found)
 
 
-def _object(item: Mapping[str, Json]) -> RegressionObject:
+def _object(item: Any) -> RegressionObject:  # noqa: ANN401 JSON
+    return RegressionObject(*_place(item))
+
+
+def _false_alarm(item: Any) -> FalseAlarm:  # noqa: ANN401 JSON
+    return FalseAlarm(*_place(item), str(item.get("mistake", "")), int(item.get("objects", 0)))
+
+
+def _wrong_class(item: Any) -> WrongClass:  # noqa: ANN401 JSON
+    return WrongClass(*_place(item), str(item["said"]))
+
+
+def _place(item: Any) -> tuple[str, str, Corners]:  # noqa: ANN401 JSON
     box = item["box"]
-    if not isinstance(box, Sequence) or len(box) != 4:
+    if not isinstance(box, Sequence) or isinstance(box, str) or len(box) != 4:
         raise ValueError(f"box {box!r} has not four numbers")
-    x1, y1, x2, y2 = (float(value) for value in box)  # type: ignore[arg-type]
-    return RegressionObject(str(item["frame_id"]), str(item["class_name"]), (x1, y1, x2, y2))
+    x1, y1, x2, y2 = (float(value) for value in box)
+    if not all(map(math.isfinite, (x1, y1, x2, y2))) or x2 < x1 or y2 < y1:
+        raise ValueError(f"box {box!r} is not x1, y1, x2, y2 in pixels")
+    return str(item["frame_id"]), str(item["class_name"]), (x1, y1, x2, y2)
 
 
-def _counts(model: Scored, rows: "np.ndarray[tuple[int], np.dtype[np.int64]]") -> Counts:
-    frames = np.unique(model.sweep.object_frame[rows])
-    return Counts(len(frames), len(np.unique(model.frame_group[frames])), len(rows))
+def _written(one: PastFailure) -> dict[str, Json]:
+    return {"frame_id": one.frame_id, "class_name": one.class_name, "box": list(one.box)}
 
 
-def _told(objects: Sequence[RegressionObject]) -> str:
-    shown = ", ".join(f"{one.class_name} in {one.frame_id[:12]}" for one in objects[:_SHOWN])
-    return f"{shown} and {len(objects) - _SHOWN} more" if len(objects) > _SHOWN else shown
+def _known(one: FalseAlarm) -> dict[str, Json]:
+    mistake: dict[str, Json] = {"mistake": one.mistake} if one.mistake else {}
+    return {**mistake, **({"objects": one.objects} if one.objects else {})}

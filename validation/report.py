@@ -112,7 +112,7 @@ def _sections(request: ReportRequest, found: Findings, shown: Galleries) -> list
         Section("changes", "Broken and fixed", "Newly broken, newly fixed", changes_section(found.changes, shown)),
         frames_section(found, shown),
         Section("labels", "Labels", "Labels in doubt", suspects_section(found.suspects, shown, compared=compared)),
-        Section("regressions", "Regressions", "What must stay found", regression_section(verdict.rules)),
+        Section("regressions", "Regressions", "What must stay right", regression_section(verdict.rules)),
         *queries_sections(request.queries),
         Section("cost", "Cost", "What a frame costs", cost_section(request.cost, verdict.rules)),
         Section("leak", "Leak check", "Hold-out and training data", _leaks(request)),

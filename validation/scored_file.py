@@ -2,7 +2,8 @@
 
 A header of JSON (names, digests, the kind and shape of each array) and the arrays one after the other, little-endian,
 compressed with Zstandard and spelled in base64. A detection that comes after the last hit of its class is left out: no
-number depends on it. About four bytes a detection and object.
+number depends on it; the boxes are those of the truth and of false detections alone. About five bytes a detection and
+object.
 """
 
 import base64
@@ -18,12 +19,13 @@ import zstandard
 
 from driveflow.errors import InvalidInputError
 from validation.model.evaluation import Evaluation
+from validation.model.places import Places
 from validation.model.scene import Bools
 from validation.model.scored import Measure, Scored, ScoredSlice, scored_of
 from validation.model.sweep import Sweep
 
 KEY = "scored"  # of an evaluation's JSON
-_FORM = 2
+_FORM = 3
 _MOST_BYTES = 1 << 31
 _LEVEL = 9
 _SWEEP = {
@@ -31,7 +33,9 @@ _SWEEP = {
     "object_frame": "<i4", "object_label": "<i4",
 }  # fmt: skip
 _OTHERS = {
-    "frame_group": "<i4", "annotated": "|u1", "object_key": "<u8", "object_found": "|u1", "slice_rows": "<i4",
+    "frame_group": "<i4", "annotated": "|u1", "frame_key": "<u8", "object_corners": "<i4", "object_found": "|u1",
+    "region_frame": "<i4", "region_label": "<i4", "region_corners": "<i4", "false_frame": "<i4", "false_label": "<i4",
+    "false_corners": "<i4", "slice_rows": "<i4",
     "slice_starts": "<i8", "part_right": "<u2", "part_counted": "<u2", "part_object_frame": "<i4",
     "part_object_label": "<i4", "part_object_starts": "<i8",
 }  # fmt: skip
@@ -104,14 +108,25 @@ def _arrays(scored: Scored) -> dict[str, "np.ndarray[Any, Any]"]:
     others = {
         "frame_group": scored.frame_group,
         "annotated": np.packbits(scored.annotated, axis=1),
-        "object_key": scored.object_key,
+        "frame_key": scored.frame_key,
+        "object_corners": scored.object_corners,
         "object_found": np.packbits(scored.object_found),
+        **_place_arrays("region", scored.regions),
+        **_place_arrays("false", scored.false),
         "slice_rows": np.concatenate([np.zeros(0, np.int64), *rows]),
         "slice_starts": np.cumsum([0, *(len(part) for part in rows)]),
         **_part_arrays([part.sweep for part in scored.slices if part.sweep is not None]),
     }
     values = {name: getattr(scored.sweep, name) for name in _SWEEP} | others
     return {name: np.ascontiguousarray(values[name].astype(kind)) for name, kind in (_SWEEP | _OTHERS).items()}
+
+
+def _place_arrays(name: str, found: Places) -> dict[str, "np.ndarray[Any, Any]"]:
+    return {f"{name}_frame": found.frame, f"{name}_label": found.label, f"{name}_corners": found.corners}
+
+
+def _places(name: str, arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> Places:
+    return Places(*(arrays[f"{name}_{what}"].astype(np.int32) for what in ("frame", "label", "corners")))
 
 
 def _part_arrays(parts: Sequence[Sweep]) -> dict[str, "np.ndarray[Any, Any]"]:
@@ -180,8 +195,11 @@ def _scored(header: Any, arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> Scored
             object_frame=arrays["object_frame"].astype(np.int32),
             object_label=arrays["object_label"].astype(np.int32),
         ),
-        object_key=arrays["object_key"].astype(np.uint64),
+        frame_key=arrays["frame_key"].astype(np.uint64),
+        object_corners=arrays["object_corners"].astype(np.int32),
         object_found=np.unpackbits(arrays["object_found"], count=objects).astype(bool),
+        regions=_places("region", arrays),
+        false=_places("false", arrays),
     )
     return replace(found, slices=tuple(_slices(header, found.sweep, arrays)))
 
@@ -195,6 +213,8 @@ def _check(found: Scored, where: str) -> None:
         (sweep.object_frame, frames),
         (sweep.object_label, classes),
         (found.frame_group, max(frames, 1)),
+        *((part.frame, frames) for part in (found.regions, found.false)),
+        *((part.label, classes) for part in (found.regions, found.false)),
         *((part.rows, frames) for part in found.slices),
         *((part.sweep.object_frame, frames) for part in found.slices if part.sweep is not None),
         *((part.sweep.object_label, classes) for part in found.slices if part.sweep is not None),
@@ -206,11 +226,17 @@ def _check(found: Scored, where: str) -> None:
         and bool((np.diff(sweep.start) >= 0).all())
         and all(len(column) == len(sweep.frame) for column in columns)
         and found.annotated.shape == (frames, classes)
-        and len(sweep.object_frame) == len(sweep.object_label) == len(found.object_key)
+        and len(found.frame_key) == frames
+        and len(sweep.object_frame) == len(sweep.object_label)
+        and all(_aligned(part) for part in (found.objects, found.regions, found.false))
         and all(_within(values, limit) for values, limit in indices)
     )
     if not sound:
         raise InvalidInputError(f"{where}: its matches point nowhere; evaluate again.")
+
+
+def _aligned(found: Places) -> bool:
+    return found.corners.shape == (len(found.frame), 4) and len(found.label) == len(found.frame)
 
 
 def _within(values: "np.ndarray[Any, Any]", limit: int) -> bool:

@@ -67,7 +67,7 @@ def champion_leak(context: StepContext, holdout: "Measured") -> "LeakReport | No
 
 
 def regression_sets(context: StepContext) -> "tuple[RegressionSet, ...]":
-    """Return the sets of objects that must stay found."""
+    """Return the sets of past failures that must stay right."""
     from validation.regression import load_regressions
 
     settings: Any = context.settings

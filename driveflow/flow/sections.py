@@ -257,7 +257,7 @@ class GateSection:
     min_frames: Positive = 20  # fewer hold-out frames: NEEDS DATA
     min_drive_groups: Positive = 5
     slices: tuple[GateSliceSection, ...] = ()  # with margins of their own, and what must be proven
-    regressions: tuple[str, ...] = ()  # sets of objects that must stay found, by digest or address
+    regressions: tuple[str, ...] = ()  # sets of past failures that must stay right, by digest or address
     holdout: str = ""  # the beginning of the id of the one hold-out that may judge; empty: any
     max_latency_ms: Annotated[float, Field(ge=0)] = 0.0  # a frame; 0: no limit
     max_latency_ratio: Annotated[float, Field(ge=0)] = 0.0  # to the champion's; 0: no limit

@@ -1,4 +1,4 @@
-"""A model as the gate sees it: what was found where on which hold-out, by which code; no picture, no box."""
+"""A model as the gate sees it: what was found where on which hold-out, and by which code; no picture."""
 
 import functools
 import hashlib
@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from driveflow.code_digest import module_digest, package_digest
 from validation.model.evaluation import Evaluation, SliceResult
-from validation.model.scene import Bools, Ints, Scene
+from validation.model.places import Places, frame_key, no_places, places, tenths
+from validation.model.scene import Bools, Ints
 from validation.model.slices import inside_of
 from validation.model.sweep import Sweep, sweep_of
 
@@ -43,9 +44,11 @@ class ScoredSlice:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """One model on one hold-out. `object_key` names the objects of the sweep, `object_found` tells which it shows.
+    """One model on one hold-out. `frame_key` names its frames; `object_found` tells which objects the model shows.
 
-    An object is shown where a detection at or over its class's best score lies on it with IoU 0.5.
+    An object is shown where a detection at or over its class's best score lies on it with IoU 0.5. `object_corners` (in
+    tenths of a pixel) and `object_found` have a row an object of the sweep. `regions` are ignore regions, `false` the
+    wrong detections at or over their class's best score.
     """
 
     measure: Measure
@@ -56,8 +59,16 @@ class Scored:
     annotated: Bools
     sweep: Sweep
     slices: tuple[ScoredSlice, ...] = ()
-    object_key: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    frame_key: NDArray[np.uint64] = field(default_factory=lambda: np.zeros(0, np.uint64))
+    object_corners: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 4), np.int32))
     object_found: Bools = field(default_factory=lambda: np.zeros(0, bool))
+    regions: Places = field(default_factory=no_places)
+    false: Places = field(default_factory=no_places)
+
+    @property
+    def objects(self) -> Places:
+        """Return the objects of the hold-out, in the order of the sweep."""
+        return Places(self.sweep.object_frame, self.sweep.object_label, self.object_corners)
 
     def looked_for(self, label: int | None = None) -> Bools:
         """Return in which frames somebody looked for a class, or for any class."""
@@ -67,7 +78,8 @@ class Scored:
 def scored_of(evaluation: Evaluation) -> Scored:
     """Return what the gate needs of an evaluation."""
     scene = evaluation.scene
-    real = ~scene.truth.ignore
+    truth, detected, false = scene.truth, scene.detected, evaluation.mistakes.false
+    real = ~truth.ignore
     return Scored(
         measure=Measure(_holdout_digest(evaluation), evaluation_code(), scene.mode),
         holdout_id=evaluation.holdout_id,
@@ -77,8 +89,11 @@ def scored_of(evaluation: Evaluation) -> Scored:
         annotated=scene.annotated,
         sweep=sweep_of(scene, evaluation.matches),
         slices=tuple(_slice(evaluation, part) for part in evaluation.per_slice),
-        object_key=_object_keys(scene)[real],
+        frame_key=np.array([frame_key(name) for name in scene.frame_ids], np.uint64),
+        object_corners=tenths(truth.corners[real]),
         object_found=_shown(evaluation)[real],
+        regions=places(truth.frame[~real], truth.label[~real], truth.corners[~real]),
+        false=places(detected.frame[false], detected.label[false], detected.corners[false]),
     )
 
 
@@ -95,19 +110,6 @@ def evaluation_code() -> str:
     total.update(package_digest(_STATISTICS).encode())
     total.update(module_digest("driveflow.predicates", "driveflow.truth").encode())
     return total.hexdigest()
-
-
-def object_key(frame_id: str, class_name: str, corners: tuple[float, ...]) -> int:
-    """Return the number by which an object of the truth is known: frame, class and box to a tenth of a pixel."""
-    text = "|".join([frame_id, class_name, *(f"{value + 0.0:.1f}" for value in corners)])
-    return int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
-
-
-def _object_keys(scene: Scene) -> NDArray[np.uint64]:
-    truth = scene.truth
-    rows = zip(truth.frame.tolist(), truth.label.tolist(), truth.corners.tolist(), strict=True)
-    keys = [object_key(scene.frame_ids[frame], scene.classes[label], tuple(box)) for frame, label, box in rows]
-    return np.array(keys, np.uint64)
 
 
 def _shown(evaluation: Evaluation) -> Bools:

@@ -1,4 +1,4 @@
-"""The parts of the report about what the gate asks beside numbers: what must stay found, and what a frame costs."""
+"""The parts of the report about what the gate asks beside numbers: what must stay right, and what a frame costs."""
 
 from collections.abc import Sequence
 
@@ -6,17 +6,19 @@ from driveflow.pages import html
 from driveflow.pages.html import Cell, Column, Html, Text
 from validation.cost import Cost, ModelCost
 from validation.pages.rules import COSTS, rules_table
+from validation.regression_rule import RULE
 from validation.verdict import RuleResult
-
-REGRESSION = "regression set "
 
 
 def regression_section(rules: Sequence[RuleResult]) -> Html:
-    """Return the rules about objects that once were missed and must stay found."""
-    found = [rule for rule in rules if rule.name.startswith(REGRESSION)]
+    """Return the rules about past failures that must stay right."""
+    found = [rule for rule in rules if rule.name.startswith(RULE)]
     if not found:
         return html.empty("The flow names no regression set: no past failure is frozen as one that must stay fixed.")
-    words = "Frozen objects that a model once missed: every later one must find all of them."
+    words = (
+        "Frozen past failures: objects that a model once missed or took for another class must be found as what they "
+        "are, and false alarms must stay gone."
+    )
     return html.join([html.paragraph(words, tone="info"), rules_table(found, "Regression sets")])
 
 
