@@ -12,7 +12,8 @@ from typing import BinaryIO
 
 import pyarrow as pa
 
-_LEAST_BYTES = 8 << 20  # smaller tables stay in memory
+_LEAST_BYTES = 1 << 20  # smaller tables stay in memory
+_ROWS_TOGETHER = 8_192  # so many rows lie together: who looks at some of them looks at little else
 _MAPS: "weakref.WeakSet[mmap.mmap]" = weakref.WeakSet()
 
 
@@ -37,7 +38,7 @@ class Aside:
         writer = self._opened() if self._bytes >= _LEAST_BYTES else None
         if writer is not None:
             for held in self._held:
-                writer.write_table(held)
+                writer.write_table(held, _ROWS_TOGETHER)
             self._held, self._bytes = [], 0
 
     def table(self) -> pa.Table:
@@ -60,13 +61,21 @@ def set_aside(tables: Iterable[pa.Table], schema: pa.Schema) -> pa.Table:
     aside = Aside(schema)
     for table in tables:
         aside.add(table)
-    return aside.table()
+    found = aside.table()
+    give_back()
+    return found
 
 
 def let_go() -> None:
     """Give back the memory of what was looked at in tables that are aside; it is read again when it is asked for."""
     for known in list(_MAPS):
         known.madvise(mmap.MADV_DONTNEED)
+
+
+def give_back() -> None:
+    """Let go, and give back the memory of tables that are no more, which Arrow keeps for those to come."""
+    let_go()
+    pa.default_memory_pool().release_unused()
 
 
 def _mapped(file: BinaryIO) -> pa.Table:

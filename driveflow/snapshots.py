@@ -48,7 +48,8 @@ class SnapshotTables:
         _refuse_others(pc.list_flatten(self.frames["annotated_classes"]), self.classes, "annotated class")
         for name in ("sources", "boxes"):
             frames = first_of_runs(getattr(self, name)["frame_id"])
-            _refuse_others(frames, self.frames["frame_id"], f"frame of {name}")
+            if not frames.equals(self.frames["frame_id"]):
+                _refuse_others(frames, self.frames["frame_id"], f"frame of {name}")
 
     def only(self, frame_ids: pa.Array) -> "SnapshotTables":
         """Return the part of the tables that belongs to `frame_ids`."""

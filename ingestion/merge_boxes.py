@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from driveflow import tables as columns
+from driveflow.aside import Aside
 from driveflow.canonical import digest_bytes
 from ingestion.agreement import agreed_frames, shared_frames
 from ingestion.box_conflicts import ORDER, box_conflicts
@@ -73,7 +74,8 @@ class Settler:
     rules: BoxRules
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_GONE, 0))
     _gone: list[pl.Series] = field(default_factory=list)  # rows, of the frames that are looked at now
-    _conflicts: list[pl.DataFrame] = field(default_factory=list)
+    _conflicts: list[pl.DataFrame] = field(default_factory=list)  # of portions that are not whole
+    _told: Aside = field(default_factory=lambda: Aside(columns.CONFLICTS))
     _disputed: list[pl.DataFrame] = field(default_factory=list)
     _disputed_frames: int = 0
 
@@ -82,6 +84,7 @@ class Settler:
 
         `looked` has frame_id, class_name, turn and by.
         """
+        self._disputed = []
         boxes = crowd.with_row_index("row")
         truth = boxes.filter(pl.col("score").is_null())
         if truth.height < boxes.height:
@@ -96,15 +99,23 @@ class Settler:
 
     def conflicts(self) -> pa.Table:
         """Return all conflicts, in the order in which they are found where all frames are settled at once."""
-        empty = pl.DataFrame(pl.from_arrow(columns.CONFLICTS.empty_table()))
-        found = [table.select(columns.CONFLICTS.names) for table in self._conflicts]
-        if len(self._conflicts) > 1:
-            found = [pl.concat(self._conflicts).sort(_TOLD, maintain_order=True).select(columns.CONFLICTS.names)]
-        return (found[0] if found else empty).to_arrow().cast(columns.CONFLICTS)
+        self._tell(self._disputed_frames // _FRAMES_AT_ONCE + 1)
+        return self._told.table()
 
     def disputed(self) -> pl.DataFrame:
-        """Return frame_id and class_name of what a review must look at."""
+        """Return frame_id and class_name of what a review must look at, of the frames that were settled last."""
         return pl.concat([pl.DataFrame(schema=_DISPUTED), *self._disputed]).unique()
+
+    def _tell(self, end: int) -> None:
+        """Put aside the conflicts of all portions before `end`: no more will come."""
+        if not self._conflicts:
+            return
+        found = pl.concat(self._conflicts)
+        whole = found["portion"] < end
+        if whole.any():
+            told = found.filter(whole).sort(_TOLD, maintain_order=True).select(columns.CONFLICTS.names)
+            self._told.add(told.to_arrow().cast(columns.CONFLICTS))
+            self._conflicts = [found.filter(~whole)]
 
     def _drop(self, rows: pl.Series, why: str) -> None:
         self._gone.append(rows)
@@ -122,6 +133,7 @@ class Settler:
                 if told is not None:
                     tags = {"portion": pl.lit(number, pl.Int64), "ruled": pl.lit(place, pl.Int64)}
                     self._conflicts.append(told.with_columns(**tags))
+        self._tell(self._disputed_frames // _FRAMES_AT_ONCE)
 
     def _portions(
         self, boxes: pl.DataFrame, looked: pl.DataFrame, agreed: pl.DataFrame

@@ -1,7 +1,7 @@
 """Choose what is taken of each batch: by conditions, by share, by quota."""
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -9,21 +9,22 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from driveflow.aside import set_aside
 from driveflow.errors import UsageError
 from driveflow.flow.merge_section import MergeSection
 from driveflow.where import BOX_COLUMNS, FRAME_COLUMNS, Columns, Mask, Where, compile_where
 
-_BOXES_AT_ONCE = 200_000
+_ROWS_AT_ONCE = 100_000
 REASONS = ("where", "sampling", "quota")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The tables of one batch; boxes are many and stay as they lie."""
+    """The tables of one batch, sorted by key; they are large and stay as they lie."""
 
     name: str
-    frames: pl.DataFrame
-    sources: pl.DataFrame
+    frames: pa.Table
+    sources: pa.Table
     boxes: pa.Table
 
 
@@ -91,32 +92,34 @@ class Chooser:
         chosen, left_out = [], [pl.DataFrame(schema={"frame_id": pl.String, "batch": pl.String, "reason": pl.String})]
         counts = dict.fromkeys(("sources_left_out", "boxes_left_out", "boxes_filtered"), 0)
         for part in parts:
-            reasons = self._reasons(part, places)
-            taken = _taken(part, reasons.filter(pl.col("reason") == "").select("frame_id"))
-            missed = reasons.filter(pl.col("reason") != "")
-            left_out.append(missed.select("frame_id", pl.lit(part.name).alias("batch"), "reason"))
+            taken = part
+            if self._asks(part.name):
+                reasons = self._reasons(part, places)
+                taken = _taken(part, reasons.filter(pl.col("reason") == "").select("frame_id"))
+                missed = reasons.filter(pl.col("reason") != "")
+                left_out.append(missed.select("frame_id", pl.lit(part.name).alias("batch"), "reason"))
             boxes = taken.boxes if self._boxes is None else _where(taken.boxes, self._boxes)
-            counts["sources_left_out"] += part.sources.height - taken.sources.height
+            counts["sources_left_out"] += part.sources.num_rows - taken.sources.num_rows
             counts["boxes_left_out"] += part.boxes.num_rows - taken.boxes.num_rows
             counts["boxes_filtered"] += taken.boxes.num_rows - boxes.num_rows
             chosen.append(Part(part.name, taken.frames, taken.sources, boxes))
         gone = pl.concat(left_out)
         counts |= {f"frames_{reason}": int((gone["reason"] == reason).sum()) for reason in REASONS}
-        rows = {name: sum(getattr(part, name).height for part in chosen) for name in ("frames", "sources")}
+        rows = {name: sum(getattr(part, name).num_rows for part in chosen) for name in ("frames", "sources")}
         return Chosen(chosen, rows, gone, counts)
 
     def _reasons(self, part: Part, places: pl.DataFrame) -> pl.DataFrame:
         """Return frame_id and reason of every frame of a batch; no reason: it is taken."""
-        if not self._asks(part.name):
-            return part.frames.select("frame_id", reason=pl.lit(""))
-        frames = part.frames.drop("split", "drive_group").join(places, on="frame_id", how="left", maintain_order="left")
+        frames = _frame(part.frames).drop("split", "drive_group")
+        frames = frames.join(places, on="frame_id", how="left", maintain_order="left")
+        sources = _frame(part.sources)
         reasons = np.full(frames.height, "", dtype="<U8")
         for where in (self._where, self._of_batch.get(part.name)):
             if where is not None:
-                reasons[(reasons == "") & ~where.mask(frames, part.sources)] = "where"
+                reasons[(reasons == "") & ~where.mask(frames, sources)] = "where"
         for number, sample in enumerate(self._samples):
             if sample.batch in {"", part.name}:
-                reasons[(reasons == "") & ~self._sampled(sample, number, frames, part)] = "sampling"
+                reasons[(reasons == "") & ~self._sampled(sample, number, frames, sources)] = "sampling"
         if part.name in self.section.quotas:
             reasons[self._over_quota(frames, part.name, reasons == "")] = "quota"
         return frames.select("frame_id", pl.Series("reason", reasons.tolist(), dtype=pl.String))
@@ -126,8 +129,8 @@ class Chooser:
         sampled = any(sample.batch in {"", batch} for sample in self._samples)
         return bool(self._where or self._of_batch.get(batch) or sampled or batch in self.section.quotas)
 
-    def _sampled(self, sample: _Sample, number: int, frames: pl.DataFrame, part: Part) -> Mask:
-        asked = np.ones(frames.height, np.bool_) if sample.where is None else sample.where.mask(frames, part.sources)
+    def _sampled(self, sample: _Sample, number: int, frames: pl.DataFrame, sources: pl.DataFrame) -> Mask:
+        asked = np.ones(frames.height, np.bool_) if sample.where is None else sample.where.mask(frames, sources)
         draws = np.array([_draw("sample", self.section.seed, number, key) for key in frames["frame_id"]], np.float64)
         mask: Mask = ~asked | (draws < sample.keep)
         return mask
@@ -156,21 +159,32 @@ def _compiled(where: str, text: str, columns: Columns) -> Where | None:
         raise UsageError(f"{where}: {error}") from error
 
 
+def _frame(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
 def _taken(part: Part, kept: pl.DataFrame) -> Part:
-    if kept.height == part.frames.height:
+    if kept.height == part.frames.num_rows:
         return part
-    frames, sources = (
-        table.join(kept, on="frame_id", how="semi", maintain_order="left") for table in (part.frames, part.sources)
-    )
     ids = kept["frame_id"].to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string())
-    return Part(part.name, frames, sources, part.boxes.filter(pc.is_in(part.boxes["frame_id"], value_set=ids)))
+    tables = [
+        _filtered(table, lambda some: pc.is_in(some["frame_id"], value_set=ids))
+        for table in (part.frames, part.sources, part.boxes)
+    ]
+    return Part(part.name, *tables)
 
 
 def _where(boxes: pa.Table, where: Where) -> pa.Table:
-    """Return the boxes that a condition asks for; some at a time, for it looks at each column of each."""
-    parts = [boxes.slice(start, _BOXES_AT_ONCE) for start in range(0, max(boxes.num_rows, 1), _BOXES_AT_ONCE)]
-    masks = [where.mask(pl.DataFrame(pl.from_arrow(part))) for part in parts]
-    return pa.concat_tables(part.filter(pa.array(mask)) for part, mask in zip(parts, masks, strict=True))
+    """Return the boxes that a condition asks for."""
+    return _filtered(boxes, lambda some: pa.array(where.mask(_frame(some))))
+
+
+def _filtered(table: pa.Table, mask: Callable[[pa.Table], pa.Array | pa.ChunkedArray]) -> pa.Table:
+    """Return the rows that `mask` names; it looks at some at a time, and what is left lies aside where it is much."""
+    parts = (table.slice(start, _ROWS_AT_ONCE) for start in range(0, table.num_rows, _ROWS_AT_ONCE))
+    return set_aside((part.filter(mask(part)) for part in parts), table.schema)
 
 
 def _draw(purpose: str, seed: int, number: int, key: str) -> float:

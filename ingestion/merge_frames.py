@@ -14,10 +14,15 @@ from driveflow.tables import KEYS
 
 @dataclass(frozen=True, slots=True)
 class United:
-    """One table of several, and rows of CONFLICTS for what they said differently."""
+    """One table of several, and rows of CONFLICTS for what they said differently.
+
+    `turns` has the turn of each conflict: they are in the order of the turns, and where frames are united some at a
+    time, that is how they come together.
+    """
 
     table: pl.DataFrame
     conflicts: list[dict[str, str]]
+    turns: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +59,7 @@ def unite_frames(everything: pl.DataFrame, voice: Voice = _FIRST) -> United:
     table = table.join(classes, on="frame_id", how="left").join(attributes.table, on="frame_id", how="left")
     table = table.with_columns(pl.col("annotated_classes").fill_null([]), pl.col("attributes").fill_null("{}"))
     whole = pl.concat([everything.filter(~again), table.select(everything.columns)])
-    return United(whole.drop("turn", "by"), attributes.conflicts)
+    return United(whole.drop("turn", "by"), attributes.conflicts, attributes.turns)
 
 
 def unite_attributes(said: pl.DataFrame, voice: Voice = _FIRST) -> United:
@@ -65,12 +70,13 @@ def unite_attributes(said: pl.DataFrame, voice: Voice = _FIRST) -> United:
     )
     agreed = grouped.filter(~pl.col("differ")).select("frame_id", pl.col("attributes").list.first())
     settled = [
-        _settle_attributes(frame_id, list(zip(turns, names, texts, strict=True)), voice)
+        (turns[0], *_settle_attributes(frame_id, list(zip(turns, names, texts, strict=True)), voice))
         for frame_id, turns, names, texts, _ in grouped.filter("differ").iter_rows()
     ]
-    rows = [(frame_id, text) for frame_id, text, _ in settled]
+    rows = [(frame_id, text) for _, frame_id, text, _ in settled]
     table = pl.DataFrame(rows, schema={"frame_id": pl.String, "attributes": pl.String}, orient="row")
-    return United(pl.concat([agreed, table]), [conflict for _, _, found in settled for conflict in found])
+    told = [(turn, conflict) for turn, _, _, found in settled for conflict in found]
+    return United(pl.concat([agreed, table]), [conflict for _, conflict in told], [turn for turn, _ in told])
 
 
 def unite_sources(everything: pl.DataFrame) -> United:
@@ -85,7 +91,7 @@ def unite_sources(everything: pl.DataFrame) -> United:
     others = distinct.join(first.select(*keys, "turn"), on=[*keys, "turn"], how="anti")
     pairs = others.join(first, on=keys, suffix="_first", maintain_order="left")
     conflicts = [_source_conflict(row, said) for row in pairs.iter_rows(named=True)]
-    return United(pl.concat([everything.filter(~again), first]).select(said), conflicts)
+    return United(pl.concat([everything.filter(~again), first]).select(said), conflicts, pairs["turn"].to_list())
 
 
 def _settle_attributes(frame_id: str, rows: Sequence[Said], voice: Voice) -> tuple[str, str, list[dict[str, str]]]:

@@ -1,7 +1,6 @@
-"""Unite the boxes of whole batches some frames at a time: memory goes by what is looked at, not by what there is.
+"""Unite whole batches some frames at a time: memory goes by what is looked at, not by what there is.
 
-Batches are sorted by frame. Boxes of a frame of which one batch speaks are passed on as they lie; only the others are
-settled.
+Batches are sorted by frame, and so is what comes of them.
 """
 
 from bisect import bisect_left
@@ -9,158 +8,165 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from driveflow import tables as columns
-from driveflow.aside import Aside, let_go
-from driveflow.table_digest import first_of_equal
-from ingestion.merge_boxes import BoxRules, Settler, looked_by
-from ingestion.overlap import Ints
+from driveflow.aside import Aside, give_back, let_go
+from ingestion.merge_boxes import BoxRules, Settler
+from ingestion.merge_choose import Part
+from ingestion.merge_frames import United, Voice, unite_frames, unite_sources
+from ingestion.merge_range_boxes import BoxPart, RangeOfBoxes, unite_range
 
-_BOXES_AT_ONCE = 130_000  # looked at together; bounds memory, not the result
-_NOBODY = -1  # turn of what is settled
-
-
-@dataclass(frozen=True, slots=True)
-class BoxPart:
-    """The boxes of one batch (BOXES, sorted by key), its turn and its name."""
-
-    turn: int
-    by: str
-    boxes: pa.Table
+_ROWS_AT_ONCE = 100_000  # looked at together; bounds memory, not the result
+_SAMPLES = 64  # of so many rows, to cut ranges by
 
 
 @dataclass(frozen=True, slots=True)
-class RangedBoxes:
-    """The boxes left (BOXES, sorted by key), rows of CONFLICTS, what a review must look at, and where the others went.
+class UnionRules:
+    """How boxes become one set, and whose attributes stand."""
 
-    `leaked` counts boxes that are left of frames without a place.
+    boxes: BoxRules
+    voice: Voice
+
+
+@dataclass(frozen=True, slots=True)
+class UnitedTables:
+    """Frames, sources and boxes that have a place, sorted by key, and where the others went.
+
+    `conflicts` are tables of CONFLICTS in the order in which they are told, `once` counts frames and sources before
+    those without a place are gone, `box_counts` is that of `Settler`, and `boxes_leaked` counts boxes that are left of
+    frames without a place.
     """
 
+    frames: pa.Table
+    sources: pa.Table
     boxes: pa.Table
-    conflicts: pa.Table
-    disputed: pl.DataFrame
-    counts: Mapping[str, int]
-    leaked: int
+    conflicts: list[pa.Table]
+    once: Mapping[str, int]
+    box_counts: Mapping[str, int]
+    boxes_leaked: int
 
 
 @dataclass(slots=True)
 class _Union:
     """What is united so far."""
 
+    rules: UnionRules
+    places: pl.DataFrame  # frame_id, split, drive_group of frames that have a place, sorted, and the number: place
     settler: Settler
-    places: pl.DataFrame  # frame_id of the frames that have a place, sorted, and their number
-    done: Aside = field(default_factory=lambda: Aside(columns.BOXES))
+    frames: Aside = field(default_factory=lambda: Aside(columns.FRAMES))
+    sources: Aside = field(default_factory=lambda: Aside(columns.SOURCES))
+    boxes: Aside = field(default_factory=lambda: Aside(columns.BOXES))
+    conflicts: dict[tuple[str, int], Aside] = field(default_factory=dict)  # by kind and turn
+    once: dict[str, int] = field(default_factory=lambda: {"frames": 0, "sources": 0})
     leaked: int = 0
+
+    def note(self, kind: str, united: United) -> None:
+        """Count what is there once, and keep the conflicts for their turn."""
+        self.once[kind] += united.table.height
+        for turn, row in zip(united.turns, united.conflicts, strict=True):
+            told = self.conflicts.setdefault((kind, turn), Aside(columns.CONFLICTS))
+            told.add(pa.Table.from_pylist([row], schema=columns.CONFLICTS))
+
+    def told(self) -> list[pa.Table]:
+        """Return all conflicts as they are told where all frames are united at once."""
+        return [*(self.conflicts[key].table() for key in sorted(self.conflicts)), self.settler.conflicts()]
 
 
 def unite_in_ranges(
-    parts: Sequence[BoxPart], looked: pl.DataFrame, placed: pl.Series, rules: BoxRules, at_once: int = _BOXES_AT_ONCE
-) -> RangedBoxes:
-    """Return one set of boxes for each frame and class of the `placed` frames, whose ids are sorted.
+    parts: Mapping[int, Part], places: pl.DataFrame, rules: UnionRules, at_once: int = _ROWS_AT_ONCE
+) -> UnitedTables:
+    """Return one set of frames, sources and boxes of `parts` (by turn, in order of the turns).
 
-    `looked` has frame_id, annotated_classes, turn and by of every frame of the batches.
+    `places` has frame_id, split and drive_group of the frames that have a place, sorted by frame_id.
     """
-    places = placed.to_frame("frame_id").with_row_index("place")
-    union = _Union(Settler(rules), places)
-    for some in _ranges(parts, looked, at_once):
-        _unite(some, union)
+    union = _Union(rules, places.with_row_index("place"), Settler(rules.boxes))
+    for some, placed in _ranges(parts, union.places, at_once):
+        _unite(some, placed, union)
+        give_back()
+    tables = (union.frames.table(), union.sources.table(), union.boxes.table())
+    return UnitedTables(*tables, union.told(), union.once, union.settler.counts, union.leaked)
+
+
+def _ranges(
+    parts: Mapping[int, Part], places: pl.DataFrame, at_once: int
+) -> Iterator[tuple[dict[int, Part], pl.DataFrame]]:
+    """Yield what all say of some frames, and the places of those."""
+    tables = [table for part in parts.values() for table in (part.frames, part.sources, part.boxes)]
+    firsts = _firsts(tables, at_once)
+    cuts = [_cuts(table["frame_id"], firsts) for table in tables]
+    placed = _cuts(places["frame_id"], firsts)
+    for number, (start, end) in enumerate(pairwise(placed)):
+        cut = iter(
+            table.slice(mine[number], mine[number + 1] - mine[number]) for table, mine in zip(tables, cuts, strict=True)
+        )
+        some = {turn: Part(part.name, next(cut), next(cut), next(cut)) for turn, part in parts.items()}
+        yield some, places.slice(start, end - start)
+
+
+def _firsts(tables: Sequence[pa.Table], at_once: int) -> list[str]:
+    """Return the first frame of each range but the first one, so that each has about `at_once` rows."""
+    count = -(-sum(table.num_rows for table in tables) // at_once)
+    step = max(1, at_once // _SAMPLES)
+    sample: list[str] = []
+    for table in tables:
+        sample += (table["frame_id"][row].as_py() for row in range(0, table.num_rows, step))
         let_go()
-    settler = union.settler
-    return RangedBoxes(union.done.table(), settler.conflicts(), settler.disputed(), settler.counts, union.leaked)
-
-
-@dataclass(frozen=True, slots=True)
-class _Range:
-    """The boxes of a range of frames, part by part, and who looked at them."""
-
-    parts: list[BoxPart]
-    looked: pl.DataFrame
-
-
-def _ranges(parts: Sequence[BoxPart], looked: pl.DataFrame, at_once: int) -> Iterator[_Range]:
-    count = -(-sum(part.boxes.num_rows for part in parts) // at_once) or 1
-    order = looked["frame_id"].arg_sort()
-    frames = looked["frame_id"].gather(order)
-    firsts = sorted({frames[len(frames) * number // count] for number in range(1, count)}) if len(frames) else []
-    cuts = [_cuts(part.boxes["frame_id"], firsts) for part in parts]
-    heard = _cuts(frames, firsts)
-    for number, (start, end) in enumerate(pairwise(heard)):
-        some = [
-            BoxPart(part.turn, part.by, part.boxes.slice(mine[number], mine[number + 1] - mine[number]))
-            for part, mine in zip(parts, cuts, strict=True)
-        ]
-        yield _Range(some, looked.select(pl.all().gather(order.slice(start, end - start))))
+    sample.sort()
+    return sorted({sample[len(sample) * number // count] for number in range(1, count)})
 
 
 def _cuts(frames: pa.ChunkedArray | pl.Series, firsts: Sequence[str]) -> list[int]:
     """Return where in sorted `frames` each range begins, and where the last one ends."""
     value = frames.__getitem__ if isinstance(frames, pl.Series) else lambda row: frames[row].as_py()
     rows = range(len(frames))
-    return [0, *(bisect_left(rows, first, key=value) for first in firsts), len(frames)]
+    found = [0, *(bisect_left(rows, first, key=value) for first in firsts), len(frames)]
+    let_go()
+    return found
 
 
-def _unite(some: _Range, union: _Union) -> None:
-    firsts = np.cumsum([0, *(part.boxes.num_rows for part in some.parts)])
-    runs = pl.concat(_runs(part, int(first)) for part, first in zip(some.parts, firsts, strict=False))
-    speakers = _speakers(runs, some.looked)
-    tables = [part.boxes for part in some.parts]
-    if speakers.height:
-        shared = pl.col("frame_id").is_in(speakers["frame_id"].implode())
-        crowd = pl.concat(
-            _crowd(part, int(first), runs.filter(shared & (pl.col("turn") == part.turn)))
-            for part, first in zip(some.parts, firsts, strict=False)
-        )
-        left = union.settler.settle(crowd, looked_by(some.looked, speakers))
-        settled = left.select(columns.BOXES.names).to_arrow().cast(columns.BOXES)
-        runs = pl.concat([runs.filter(~shared), _runs(BoxPart(_NOBODY, "", settled), int(firsts[-1]))])
-        tables.append(settled)
-    placed = runs.join(union.places, on="frame_id", how="left")
-    leaked = placed["place"].is_null()
-    union.leaked += int(placed["rows"].filter(leaked).sum())
-    ordered = placed.filter(~leaked).sort("place")
-    if ordered.height:
-        union.done.add(_gathered(tables, ordered))
+def _unite(some: Mapping[int, Part], places: pl.DataFrame, union: _Union) -> None:
+    frames, sources = (
+        pl.concat(_told(getattr(part, name), turn, part.name) for turn, part in some.items())
+        for name in ("frames", "sources")
+    )
+    looked = frames.select("frame_id", "annotated_classes", "turn", "by")
+    parts = [BoxPart(turn, part.name, part.boxes) for turn, part in some.items()]
+    found = unite_range(RangeOfBoxes(parts, looked, places), union.settler)
+    union.leaked += found.leaked
+    union.boxes.add(found.boxes)
+    once = unite_frames(frames, union.rules.voice)
+    union.note("frames", once)
+    placed = once.table.drop("split", "drive_group").join(places, on="frame_id").sort("place")
+    kept = _without_disputed(placed, found.disputed)
+    union.frames.add(kept.select(columns.FRAMES.names).to_arrow().cast(columns.FRAMES))
+    heard = unite_sources(sources)
+    union.note("sources", heard)
+    union.sources.add(_placed_sources(heard.table, places))
 
 
-def _runs(part: BoxPart, first: int) -> pl.DataFrame:
-    """Return frame_id, turn, first row and count of rows of what a batch says of each frame; it begins at `first`."""
-    begins = first_of_equal(part.boxes.select(["frame_id"]))
-    found = {
-        "frame_id": pl.Series(part.boxes["frame_id"].take(pa.array(begins)), dtype=pl.String),
-        "start": begins + first,
-        "rows": np.diff(begins, append=part.boxes.num_rows),
-    }
-    return pl.DataFrame(found).with_columns(turn=pl.lit(part.turn, pl.Int64))
+def _told(table: pa.Table, turn: int, by: str) -> pl.DataFrame:
+    return pl.DataFrame(pl.from_arrow(table)).with_columns(turn=pl.lit(turn, pl.Int64), by=pl.lit(by))
 
 
-def _speakers(runs: pl.DataFrame, looked: pl.DataFrame) -> pl.DataFrame:
-    """Return frame_id and turn of all who speak of a frame that another speaks of too."""
-    spoken = looked.filter(pl.col("annotated_classes").list.len() > 0).select("frame_id", "turn")
-    speakers = pl.concat([runs.select("frame_id", "turn"), spoken]).unique()
-    return speakers.filter(pl.col("frame_id").is_duplicated())
+def _placed_sources(sources: pl.DataFrame, places: pl.DataFrame) -> pa.Table:
+    """Return the sources of placed frames by key; `place` goes as their frames do, and is sorted faster than texts."""
+    found = sources.join(places.select("frame_id", "place"), on="frame_id")
+    keys = ["place", *columns.KEYS["sources"][1:]]
+    table = found.select(keys).to_arrow(compat_level=pl.CompatLevel.oldest())
+    order = pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys])
+    ordered = found.select(columns.SOURCES.names).select(pl.all().gather(pl.Series(order.to_numpy())))
+    return ordered.to_arrow().cast(columns.SOURCES)
 
 
-def _crowd(part: BoxPart, first: int, runs: pl.DataFrame) -> pl.DataFrame:
-    """Return the boxes of `runs`, with who drew them."""
-    taken = part.boxes.take(pa.array(_spread(runs) - first))
-    boxes = pl.DataFrame(pl.from_arrow(taken))
-    return boxes.with_columns(turn=pl.lit(part.turn, pl.Int64), by=pl.lit(part.by))
-
-
-def _gathered(tables: Sequence[pa.Table], runs: pl.DataFrame) -> pa.Table:
-    """Return the rows of all runs; the frame is the same for each row of a run, and its id is long."""
-    rest = pa.concat_tables(tables).drop_columns(["frame_id"]).combine_chunks()
-    ids = runs["frame_id"].to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string())
-    frames = ids.take(pa.array(np.repeat(np.arange(runs.height), runs["rows"].to_numpy())))
-    return rest.take(pa.array(_spread(runs))).add_column(0, columns.BOXES.field("frame_id"), frames)
-
-
-def _spread(runs: pl.DataFrame) -> Ints:
-    """Return the rows of all runs, one run after the other."""
-    starts, counts = runs["start"].to_numpy(), runs["rows"].to_numpy()
-    firsts = np.repeat(starts - (np.cumsum(counts) - counts), counts)
-    rows: Ints = firsts + np.arange(len(firsts))
-    return rows
+def _without_disputed(frames: pl.DataFrame, disputed: pl.DataFrame) -> pl.DataFrame:
+    """Return `frames` without the annotated classes that a review must look at first."""
+    if disputed.is_empty():
+        return frames
+    out = disputed.group_by("frame_id").agg(_out="class_name")
+    left = pl.col("annotated_classes").list.set_difference("_out").list.sort()
+    joined = frames.join(out, on="frame_id", how="left", maintain_order="left")
+    found = pl.when(pl.col("_out").is_null()).then("annotated_classes").otherwise(left)
+    return joined.with_columns(annotated_classes=found).drop("_out")

@@ -5,10 +5,12 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from driveflow.tables import BOXES
+from driveflow.tables import BOXES, FRAMES, SOURCES
 from ingestion.disputes import Rule
 from ingestion.merge_boxes import BoxRules
-from ingestion.merge_ranges import BoxPart, unite_in_ranges
+from ingestion.merge_choose import Part
+from ingestion.merge_frames import Voice
+from ingestion.merge_ranges import UnionRules, unite_in_ranges
 from ingestion.merge_rules import box_rules, line_up
 from tests.ingestion.strategies import sequences
 from tests.ingestion.test_merge_laws import rules
@@ -16,34 +18,42 @@ from tests.ingestion.test_merge_laws import rules
 AT_ONCE = 10_000
 
 
-def _united(found, how, at_once):
+def _places(frame_ids):
+    ids = pl.DataFrame({"frame_id": frame_ids}, schema={"frame_id": pl.String})
+    return ids.with_columns(split=pl.lit("train"), drive_group=pl.lit("d"))
+
+
+def _united(found, how, at_once, voice):
     heard = line_up(found, how)
-    parts = [BoxPart(turn, entry.batch.name, entry.batch.tables.boxes) for turn, entry in enumerate(heard)]
-    frames = [
-        pl.DataFrame(pl.from_arrow(entry.batch.tables.frames)).with_columns(
-            turn=pl.lit(turn, pl.Int64), by=pl.lit(entry.batch.name)
-        )
+    parts = {
+        turn: Part(entry.batch.name, tables.frames, tables.sources, tables.boxes)
         for turn, entry in enumerate(heard)
-    ]
-    looked = pl.concat(frames).select("frame_id", "annotated_classes", "turn", "by")
-    united = unite_in_ranges(parts, looked, looked["frame_id"].unique().sort(), box_rules(heard, how), at_once)
-    disputed = sorted(united.disputed.iter_rows())
-    return united.boxes.to_pylist(), united.conflicts.to_pylist(), disputed, dict(united.counts)
+        for tables in [entry.batch.tables]
+    }
+    ids = sorted({key for part in parts.values() for key in part.frames["frame_id"].to_pylist()})
+    united = unite_in_ranges(parts, _places(ids[1:]), UnionRules(box_rules(heard, how), voice), at_once)
+    tables = [united.frames, united.sources, united.boxes, *united.conflicts]
+    return [table.to_pylist() for table in tables], dict(united.once), dict(united.box_counts), united.boxes_leaked
 
 
 @settings(max_examples=60, deadline=None)
-@given(sequences(), rules(), st.integers(1, 12))
-def test_boxes_and_conflicts_do_not_depend_on_how_many_are_looked_at_together(found, how, at_once):
-    assert _united(found, how, at_once) == _united(found, how, AT_ONCE)
+@given(sequences(), rules(), st.integers(1, 24), st.sampled_from(["first", "most", "none"]))
+def test_tables_and_conflicts_do_not_depend_on_how_many_are_looked_at_together(found, how, at_once, whose):
+    voice = Voice(whose, {}, "first")
+
+    assert _united(found, how, at_once, voice) == _united(found, how, AT_ONCE, voice)
 
 
-def test_boxes_of_frames_without_a_place_are_counted_as_leaked():
-    boxes = pa.Table.from_pylist(
-        [{"frame_id": frame, "box_id": "1", "class_name": "car"} for frame in ("a", "b")],
-        schema=BOXES,
-    )
-    looked = pl.DataFrame({"frame_id": ["a", "b"], "annotated_classes": [["car"]] * 2, "turn": [0, 0], "by": ["x"] * 2})
+def test_what_is_of_frames_without_a_place_is_left_out_and_boxes_are_counted_as_leaked():
+    keys = [{"frame_id": frame, "annotated_classes": ["car"], "attributes": "{}"} for frame in ("a", "b")]
+    boxes = [{"frame_id": key["frame_id"], "box_id": "1", "class_name": "car"} for key in keys]
+    sources = [{"frame_id": key["frame_id"], "batch": "x", "path": "1.jpg"} for key in keys]
+    rows = ((keys, FRAMES), (sources, SOURCES), (boxes, BOXES))
+    part = Part("x", *(pa.Table.from_pylist(told, schema=schema) for told, schema in rows))
 
-    united = unite_in_ranges([BoxPart(0, "x", boxes)], looked, pl.Series(["b"]), BoxRules(Rule("union", "union", 0.9)))
+    how = UnionRules(BoxRules(Rule("union", "union", 0.9)), Voice())
+    united = unite_in_ranges({0: part}, _places(["b"]), how)
 
-    assert (united.boxes["frame_id"].to_pylist(), united.leaked) == (["b"], 1)
+    for table in (united.frames, united.sources, united.boxes):
+        assert table["frame_id"].to_pylist() == ["b"]
+    assert (united.once, united.boxes_leaked) == ({"frames": 2, "sources": 2}, 1)
