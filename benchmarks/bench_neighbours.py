@@ -7,6 +7,7 @@ DRIVEFLOW_BENCH_MOST_FAISS (100,000) hashes it is left out.
 
 import os
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -17,8 +18,10 @@ COUNTS = [int(count) for count in os.environ.get("DRIVEFLOW_BENCH_HASHES", "1000
 COUNT = int(os.environ.get("DRIVEFLOW_BENCH_COUNT", "10000"))  # of one contender
 MAX_BITS = 6
 RUN = 50  # frames that show one place
+PER_DRIVE = 2_000
+FRAME_NS, STANDSTILL_NS = 100_000_000, 10_000_000_000
 MODULE = "benchmarks.bench_neighbours"
-OURS, RULES = "driveflow, leader rule over hashes", "driveflow, the same with groups, times, floors"
+OURS, RULES = "driveflow, leader rule over hashes", "driveflow, by drive and camera, floors"
 BRUTE, FAISS = "brute force, blocked", "faiss IndexBinaryMultiHash, 4 x 16"
 IMAGEDEDUP = "imagededup, brute_force_cython"
 MOST_BY_RULES = 1_000_000
@@ -51,19 +54,32 @@ def ours() -> Callable[[], float]:
 
 
 def with_rules() -> Callable[[], float]:
-    """Return the search that the filter runs, here with one group and nothing else to heed."""
-    from driveflow.neighbours.leader_scan import NO_TIME, GroupRules, Memberships, follow
+    """Return the search that the filter runs: by drive and by camera, with floors that are asked and forbid nothing."""
+    from driveflow.neighbours.leader_scan import follow
 
-    def work(codes: np.ndarray) -> float:
-        count, no = len(codes), np.array([False])
-        times, nowhere = np.full(count, NO_TIME), np.full(count, np.nan)
-        alone = Memberships(np.arange(count + 1), np.zeros(count, np.int64), times, nowhere, nowhere, nowhere)
-        found = follow(codes, alone, GroupRules(np.array([MAX_BITS]), no, no), np.zeros(count, np.bool_))
-        return float((found.leader == np.arange(count)).sum())
+    def work(codes: np.ndarray, asked: tuple[Any, Any]) -> float:
+        found = follow(codes, *asked, np.zeros(len(codes), np.bool_))
+        return float((found.leader == np.arange(len(codes))).sum())
 
-    codes = hashes()
-    work(codes[:100])
-    return lambda: work(codes)
+    codes, asked = hashes(), drives(COUNT)
+    work(codes[:100], drives(100))  # compiles
+    return lambda: work(codes, asked)
+
+
+def drives(count: int) -> tuple[Any, Any]:
+    """Return that one camera took so many frames, ten a second, drive by drive, and the rules of the filter."""
+    from driveflow.neighbours.leader_scan import NO_TIME, GroupRules, Memberships
+
+    drive, step = np.divmod(np.arange(count), PER_DRIVE)
+    camera = drive[-1] + 1
+    group = np.stack([drive, np.full(count, camera)], axis=1).reshape(-1)
+    times = np.stack([step * FRAME_NS, np.full(count, NO_TIME)], axis=1).reshape(-1)
+    along_m = np.stack([step * 0.7, np.full(count, np.nan)], axis=1).reshape(-1)
+    is_drive = np.arange(camera + 1) < camera
+    members = Memberships(2 * np.arange(count + 1), group, times, along_m, np.zeros(2 * count), np.zeros(2 * count))
+    limits, never = np.full(camera + 1, MAX_BITS), np.zeros(camera + 1, np.bool_)
+    rules = GroupRules(limits, never, is_drive, floor_ns=FRAME_NS, standstill_ns=STANDSTILL_NS, floor_m=0.5)
+    return members, rules
 
 
 def brute_force() -> Callable[[], float]:

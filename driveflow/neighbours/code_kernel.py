@@ -12,6 +12,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
+from driveflow.neighbours.borrowing import borrowing
 from driveflow.neighbours.popcount import popcount
 
 _CHUNKS: Final = 4
@@ -96,7 +97,7 @@ def _with_room(found: Found) -> Found:
     return Found(codes, items, starts, ordered, entries, heads, np.empty((_CHUNKS, room), np.int32), found.counts)
 
 
-@compiled
+@borrowing
 def _scan(codes: Codes, first: int, radius_bits: int, found: Found, leader: Ints, distance: Any) -> int:  # noqa: ANN401
     """Ask the codes from `first` on until there is no room for a leader; return the first that was not asked."""
     for item in range(first, len(codes)):
@@ -116,7 +117,7 @@ def _scan(codes: Codes, first: int, radius_bits: int, found: Found, leader: Ints
     return len(codes)
 
 
-@compiled
+@borrowing
 def _nearest(code: Any, radius_bits: int, found: Found) -> Best:  # noqa: ANN401 uint64
     """Return the nearest leader within the radius, of several the first."""
     best = Best(radius_bits, -1)
@@ -136,7 +137,7 @@ def _nearest(code: Any, radius_bits: int, found: Found) -> Best:  # noqa: ANN401
     return best
 
 
-@compiled
+@borrowing
 def _by_chunk(code: Any, chunk: int, stage: int, found: Found, best: Best) -> Best:  # noqa: ANN401 uint64
     """Look into the buckets whose value differs from that of the code in exactly `stage` bits."""
     value = _value(code, chunk)
@@ -151,7 +152,7 @@ def _by_chunk(code: Any, chunk: int, stage: int, found: Found, best: Best) -> Be
     return best
 
 
-@compiled
+@borrowing
 def _by_bucket(code: Any, chunk: int, value: int, found: Found, best: Best) -> Best:  # noqa: ANN401 uint64
     for place in range(found.starts[chunk, value], found.starts[chunk, value + 1]):
         if np.int64(popcount(code ^ found.ordered[chunk, place])) <= best.bits:
@@ -163,7 +164,7 @@ def _by_bucket(code: Any, chunk: int, value: int, found: Found, best: Best) -> B
     return best
 
 
-@compiled
+@borrowing
 def _nearer(code: Any, other: Any, entry: int, best: Best) -> Best:  # noqa: ANN401 uint64
     bits = np.int64(popcount(code ^ other))
     if bits < best.bits or (bits == best.bits and (best.entry < 0 or entry < best.entry)):
@@ -171,7 +172,7 @@ def _nearer(code: Any, other: Any, entry: int, best: Best) -> Best:  # noqa: ANN
     return best
 
 
-@compiled
+@borrowing
 def _value(code: Any, chunk: int) -> int:  # noqa: ANN401 uint64
     """Return every fourth bit from bit `chunk` on: neighbouring bits of a perceptual hash go together."""
     bits = (code >> np.uint64(chunk)) & np.uint64(0x1111111111111111)

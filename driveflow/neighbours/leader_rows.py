@@ -33,16 +33,15 @@ class Memberships(NamedTuple):
 
 
 class Timeline(NamedTuple):
-    """The memberships sorted by group and time: at slot s stands row order[s], of item owner[s].
+    """Memberships in groups that go by time, sorted by group and time: at slot s stands row order[s], of item owner[s].
 
-    Of each row `place` is its slot, `begin` and `end` those of its group.
+    The slots of group g begin at begins[g] and end at begins[g + 1]; `place` is the slot of each row, -1 without one.
     """
 
     order: Ints
     owner: Ints
     place: Ints
-    begin: Ints
-    end: Ints
+    begins: Ints
 
 
 class NamedPairs(NamedTuple):
@@ -75,20 +74,30 @@ class Rules(NamedTuple):
     floor_m: float
 
 
+class Buckets(NamedTuple):
+    """Leaders by the value of each chunk: those of `ordered` side by side, newer ones in lists, which -1 ends."""
+
+    starts: Places  # chunk, bucket -> where its codes begin in `ordered`
+    ordered: Codes  # chunk, place
+    entries: Places  # chunk, place -> which entry that is
+    heads: Places  # chunk, bucket -> last newer slot
+    after: Places  # chunk, slot -> the one before it in its bucket
+    newer: Places  # slot -> which entry that is
+    newest: Ints  # how many slots are taken
+
+
 class Leaders(NamedTuple):
-    """The leaders so far, an entry for each group of theirs, in lists by bucket and by group; -1 ends a list."""
+    """The leaders so far, an entry for each group of theirs, those of a group side by side."""
 
     codes: Codes
     items: Ints
-    groups: Places
-    heads: Places  # chunk, bucket -> last entry
-    after: Places  # chunk, entry -> the one before it in its bucket
-    last: Places  # group -> last entry
-    before: Places  # entry -> the one before it in its group
+    begins: Ints  # group -> its first entry
     counts: Ints  # group -> how many entries
+    latest: Ints  # group -> the entry that was followed or added last
+    wild: Ints  # group -> the last entry that was added though others may be near, -1: there is none
     leads: Mask  # item -> whether it leads
     barred: Mask  # item -> whether the item that is asked now may not follow it
-    entries: Ints  # how many there are
+    buckets: Buckets  # of groups with many
 
 
 class Result(NamedTuple):

@@ -5,7 +5,8 @@ from typing import Final
 
 import numpy as np
 
-from driveflow.neighbours.leader_kernel import nobody, scan, spread
+from driveflow.neighbours.leader_buckets import FEW, nobody, ordered
+from driveflow.neighbours.leader_kernel import scan, spread
 from driveflow.neighbours.leader_rows import (
     CHUNK_BITS,
     CHUNKS,
@@ -34,7 +35,7 @@ __all__ = [
     "spread_out",
 ]
 
-_MOST_BUCKETS: Final = 1 << 22
+_FIRST_ROOM: Final = 1 << 12
 
 
 def no_pairs(count: int) -> NamedPairs:
@@ -102,9 +103,12 @@ class LeaderScan:
         count, groups = len(codes), len(rules.limit_bits)
         limits = (rules.window_ns, rules.floor_ns, rules.standstill_ns, float(rules.floor_m))
         forbidden = no_pairs(count) if barred is None else barred
-        self._items = Items(spread_out(codes), always_lead, members, _timeline(members), forbidden)
+        timeline = _timeline(members, rules.windowed | rules.floored)
+        self._items = Items(spread_out(codes), always_lead, members, timeline, forbidden)
         self._rules = Rules(rules.limit_bits, rules.windowed, rules.floored, *limits)
-        self._leaders = nobody(count, len(members.group), groups, _bucket_mask(len(members.group), groups))
+        sizes = np.bincount(members.group, minlength=groups)
+        self._room = max(_FIRST_ROOM, int(np.diff(members.starts).max(initial=0)) * (FEW + 1))
+        self._leaders = ordered(nobody(count, sizes), self._room)
         self._result = Result(
             np.arange(count), np.zeros(count, np.int64), np.full(count, -1), np.full(count, -1.0), np.full(count, -1)
         )
@@ -112,8 +116,13 @@ class LeaderScan:
 
     def ask(self, named: NamedPairs) -> None:
         """Ask as many further items as `named` has; those it names count as near where no code is, nearest first."""
-        scan(self._items, self._rules, named, self._leaders, self._result, self.asked)
-        self.asked += len(named.starts) - 1
+        end, starts = self.asked + len(named.starts) - 1, named.starts
+        while self.asked < end:
+            beside, first = named._replace(starts=starts), self.asked
+            self.asked = scan(self._items, self._rules, beside, self._leaders, self._result, first)
+            if self.asked < end:
+                self._leaders = ordered(self._leaders, self._room)
+                starts = starts[self.asked - first :]
 
     def leads(self) -> Mask:
         """Return which of the items asked so far lead."""
@@ -130,20 +139,15 @@ def spread_out(codes: Codes) -> Codes:
     return np.asarray(spread(np.ascontiguousarray(codes), _spread_table()))
 
 
-def _timeline(members: Memberships) -> Timeline:
-    order = np.lexsort((members.time_ns, members.group))
-    place = np.empty_like(order)
+def _timeline(members: Memberships, by_time: Mask) -> Timeline:
+    """Return when everything was there, in groups whose rules go `by_time`."""
+    rows = np.flatnonzero(by_time[members.group])
+    order = rows[np.lexsort((members.time_ns[rows], members.group[rows]))]
+    place = np.full(len(members.group), -1)
     place[order] = np.arange(len(order))
     owner = np.repeat(np.arange(len(members.starts) - 1), np.diff(members.starts))
-    ordered = members.group[order]
-    begin = np.searchsorted(ordered, members.group, side="left")
-    return Timeline(order, owner[order], place, begin, np.searchsorted(ordered, members.group, side="right"))
-
-
-def _bucket_mask(memberships: int, groups: int) -> int:
-    """Return the number of buckets of a chunk less one: a power of two that fits what may be added."""
-    wanted = min(memberships, _MOST_BUCKETS, groups << CHUNK_BITS)
-    return (1 << max(wanted - 1, 1).bit_length()) - 1
+    ends = np.cumsum(np.bincount(members.group[rows], minlength=len(by_time)))
+    return Timeline(order, owner[order], place, np.append(0, ends))
 
 
 def _spread_table() -> Codes:

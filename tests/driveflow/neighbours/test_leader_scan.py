@@ -56,6 +56,32 @@ def test_every_item_follows_the_nearest_leader_that_came_first(bits):
     assert list(zip(found.leader.tolist(), found.distance_bits.tolist(), strict=True)) == _plain(codes, bits)
 
 
+@pytest.mark.parametrize(("bits", "spared"), [(3, 0.0), (6, 0.0), (6, 0.3), (10, 0.02)])
+def test_ten_thousand_leaders_of_two_groups_are_found_as_by_a_look_at_each(bits, spared):
+    """Spared ones may lie nearer to each other than the limit; there are so many that the buckets are made anew."""
+    random = np.random.default_rng(bits)
+    codes = random.integers(0, 2**63, 12_000, dtype=np.uint64)
+    flips = [np.uint64(1) << random.integers(0, 64, 6_000).astype(np.uint64) for _ in range(6)]
+    codes[1::2] = codes[random.integers(0, 6_000, 6_000) * 2] ^ np.bitwise_or.reduce(flips)
+    groups, spare = random.integers(0, 2, len(codes)), random.random(len(codes)) < spared
+    members = _alone(len(codes))._replace(group=groups)
+    no = np.zeros(2, np.bool_)
+    rules = _rules(0, limit_bits=np.full(2, bits), windowed=no, floored=no)
+
+    found = follow(codes, members, rules, spare)
+
+    expected = np.arange(len(codes))
+    for group in (0, 1):
+        kept, leads = np.flatnonzero(groups == group), np.zeros(0, np.int64)
+        for item in kept:
+            apart = np.bitwise_count(codes[leads] ^ codes[item])
+            if not spare[item] and len(leads) and apart.min() <= bits:
+                expected[item] = leads[apart.argmin()]
+            else:
+                leads = np.append(leads, item)
+    assert found.leader.tolist() == expected.tolist()
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 3), st.integers(0, 20)), max_size=40), st.integers(0, 6))
 def test_the_window_and_the_groups_are_those_of_a_plain_search(rows, window):
