@@ -3,8 +3,10 @@
 from collections.abc import Sequence
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 
+from driveflow.formats.coco_columns import as_ids
 from driveflow.formats.coco_records import Key, key_text
 from validation.model.scene import Ints
 
@@ -21,13 +23,13 @@ class KeyIndex:
         self.strangers: list[str] = []
         self._table = _table(self._places)
 
-    def places(self, keys: Sequence[Key]) -> Ints:
+    def places(self, keys: Sequence[Key] | Ints) -> Ints:
         """Return the place of each id: whole numbers, which nearly all are, without a look at each."""
-        numbers = whole_numbers(keys)
+        numbers = keys if isinstance(keys, np.ndarray) else whole_numbers(keys)
         if numbers is None or not len(self._table):
-            return np.array([self._place(key_text(key)) for key in keys], np.int64)
-        inside = (numbers >= 0) & (numbers < len(self._table))
-        found: Ints = np.where(inside, self._table[np.where(inside, numbers, 0)], -1)
+            return np.array([self._place(key_text(key)) for key in np.asarray(keys, object).tolist()], np.int64)
+        found: Ints = self._table[np.clip(numbers, 0, len(self._table) - 1)]
+        found[(numbers < 0) | (numbers >= len(self._table))] = -1
         for row in np.flatnonzero(found < 0).tolist():
             found[row] = self._place(str(int(numbers[row])))
         return found
@@ -51,9 +53,11 @@ def whole_numbers(keys: Sequence[Key]) -> Ints | None:
 
 def _table(places: dict[str, int]) -> Ints:
     """Return the place of every number that is an id, -1 where it is none; empty where ids are no small numbers."""
-    numbers = np.array([int(key) for key in places if key.isdecimal() and str(int(key)) == key], np.int64)
-    if not len(numbers) or int(numbers.max()) >= _LARGEST_TABLE:
+    numbers = as_ids(list(places), pl.Int64())
+    known = (numbers >= 0).fill_null(value=False)
+    if not known.any() or numbers.max() >= _LARGEST_TABLE:  # type: ignore[operator]
         return np.zeros(0, np.int64)
-    table = np.full(int(numbers.max()) + 1, -1, np.int64)
-    table[numbers] = [places[str(number)] for number in numbers.tolist()]
+    whole = numbers.filter(known).to_numpy()
+    table = np.full(int(whole.max()) + 1, -1, np.int64)
+    table[whole] = np.array(list(places.values()), np.int64)[known.to_numpy()]
     return table

@@ -1,17 +1,23 @@
 """Read a COCO result list, predictions that name images and categories by the truth's ids."""
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import numpy as np
 
+from driveflow.formats.coco_records import Key
 from driveflow.progress import Progress
-from validation.inputs.coco_document import xywh_columns
 from validation.inputs.coco_keys import KeyIndex
 from validation.inputs.given import Given
 from validation.inputs.json_records import RecordReader
+from validation.inputs.plain_records import Layout, PlainColumns
 from validation.model.raw import RawBoxes
 from validation.model.scene import Floats, Ints
+
+_LAYOUT: Final = Layout(whole=("image_id", "category_id"), numbers=("score",))
+_MISSING: Final = (float("nan"),) * 4
 
 
 class _Result(msgspec.Struct, gc=False):
@@ -29,21 +35,55 @@ def read_results(path: Path, truth: Given, progress: Progress) -> tuple[RawBoxes
     """
     frames = KeyIndex(truth.frames["key"].to_list()[: truth.known_frames])
     classes = KeyIndex(truth.classes["key"].to_list()[: truth.known_classes])
-    parts: list[tuple[Ints, Ints, Floats, Floats, Floats]] = []
-    for records in RecordReader(path, _Result, progress):
-        corners, size = xywh_columns([record.bbox for record in records])
-        score = np.array([np.nan if record.score is None else record.score for record in records], np.float64)
-        frame = frames.places([record.image_id for record in records])
-        label = classes.places([record.category_id for record in records])
-        parts.append((frame, label, corners, size, score))
-    none = (np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros((0, 4)), np.zeros((0, 2)), np.zeros(0))
-    columns = [np.concatenate(column) for column in zip(*(parts or [none]), strict=True)]
-    boxes = RawBoxes(
-        frame=columns[0],
-        label=columns[1],
-        corners=columns[2],
-        size=columns[3],
-        score=columns[4],
-        where=lambda row: f"{path}: entry {row}",
-    )
-    return boxes, frames.strangers, classes.strangers
+    found = _Boxes(path.stat().st_size // _LAYOUT.least_bytes + 1)
+    for records in RecordReader(path, _Result, _LAYOUT, progress):
+        if isinstance(records, PlainColumns):
+            keys: tuple[Ints | Sequence[Key], ...] = records.whole["image_id"], records.whole["category_id"]
+            boxes = records.corners, records.size, records.numbers["score"]
+        else:
+            keys = [record.image_id for record in records], [record.category_id for record in records]
+            boxes = *xywh_columns([record.bbox for record in records]), number_column([row.score for row in records])
+        found.add((frames.places(keys[0]), classes.places(keys[1])), *boxes)
+    return found.all(path), frames.strangers, classes.strangers
+
+
+class _Boxes:
+    """Boxes as they come in, in arrays that are long enough for any: room that is not written to costs nothing."""
+
+    def __init__(self, most: int) -> None:
+        self._count = 0
+        self._codes = np.empty((2, most), np.int64)  # of frame and class
+        self._corners, self._size, self._score = np.empty((most, 4)), np.empty((most, 2)), np.empty(most)
+
+    def add(self, codes: tuple[Ints, Ints], corners: Floats, size: Floats, score: Floats) -> None:
+        """Add some boxes; `codes` are of their frames and classes."""
+        rows = slice(self._count, self._count + len(score))
+        self._codes[0, rows], self._codes[1, rows] = codes
+        self._corners[rows], self._size[rows], self._score[rows] = corners, size, score
+        self._count = rows.stop
+
+    def all(self, path: Path) -> RawBoxes:
+        """Return all boxes of the file."""
+        rows = slice(self._count)
+        return RawBoxes(
+            frame=self._codes[0, rows],
+            label=self._codes[1, rows],
+            corners=self._corners[rows],
+            size=self._size[rows],
+            score=self._score[rows],
+            where=lambda row: f"{path}: entry {row}",
+        )
+
+
+def xywh_columns(boxes: Sequence[tuple[float, float, float, float] | None]) -> tuple[Floats, Floats]:
+    """Return corners and sizes of boxes given as x, y, width, height; NaN where there is none."""
+    whole = [_MISSING if box is None else box for box in boxes] if None in boxes else boxes
+    given = np.array(whole, np.float64).reshape(-1, 4)
+    size = given[:, 2:].copy()
+    given[:, 2:] += given[:, :2]
+    return given, size
+
+
+def number_column(values: Sequence[float | None]) -> Floats:
+    """Return numbers, NaN where there is none."""
+    return np.array([np.nan if value is None else value for value in values], np.float64)

@@ -8,6 +8,7 @@ import msgspec
 
 from driveflow.errors import InvalidInputError
 from driveflow.progress import Progress
+from validation.inputs.plain_records import Layout, PlainColumns, read_plain
 
 _PIECE_BYTES: Final = 4 << 20
 _TRIES: Final = 50
@@ -18,17 +19,18 @@ Record = TypeVar("Record", bound=msgspec.Struct)
 class RecordReader(Generic[Record]):
     """Reads one file that is a JSON list of records of one kind; owns how far it is."""
 
-    def __init__(self, path: Path, kind: type[Record], progress: Progress) -> None:
-        """Start before the beginning of `path`."""
+    def __init__(self, path: Path, kind: type[Record], layout: Layout, progress: Progress) -> None:
+        """Start before the beginning of `path`; records of `layout` are a `kind` too, and are read at once."""
         self._path = path
+        self._layout = layout
         self._kind = kind
         self._progress = progress
         self._decoder = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type]
         self._line = 1
         self._records = 0
 
-    def __iter__(self) -> Iterator[list[Record]]:
-        """Yield the records in pieces.
+    def __iter__(self) -> Iterator[PlainColumns | list[Record]]:
+        """Yield the records in pieces, in order: those of the layout as columns, others one by one.
 
         Raises:
             InvalidInputError: the file is no list of such records; the message names file and line.
@@ -37,6 +39,9 @@ class RecordReader(Generic[Record]):
         with self._path.open("rb") as stream:
             rest = self._begin(stream.read(_PIECE_BYTES))
             while True:
+                columns, rest = self._take_plain(rest)
+                if len(columns):
+                    yield columns
                 records, rest = self._take(rest)
                 if records:
                     yield records
@@ -64,25 +69,34 @@ class RecordReader(Generic[Record]):
             raise self._error(rest.strip().removeprefix(b",").removesuffix(b"]"))
         raise InvalidInputError(f"{self._path}:{self._line}: the list is cut short: it does not end with ']'.")
 
+    def _take_plain(self, data: bytes) -> tuple[PlainColumns, bytes]:
+        """Return the records of the layout that `data` begins with, and the rest of it."""
+        columns, end = read_plain(data, self._layout, comma=self._records > 0)
+        self._line += data.count(b"\n", 0, end)
+        self._records += len(columns)
+        return columns, data[end:]
+
     def _take(self, data: bytes) -> tuple[list[Record], bytes]:
         """Return the records that end in `data`, and the rest of it."""
-        if self._records:
-            data = self._skipped(data).removeprefix(b",")
-        cut = data.rfind(b"}")
+        body = data.lstrip().removeprefix(b",") if self._records else data
+        wrong, cut = body, body.rfind(b"}")
         for _ in range(_TRIES):
             if cut < 0:
                 return [], data
             try:
-                records = self._decoder.decode(b"[" + data[: cut + 1] + b"]")
+                records = self._decoder.decode(b"[" + body[: cut + 1] + b"]")
             except msgspec.ValidationError:
-                raise self._error(data[: cut + 1]) from None
+                wrong = body[: cut + 1]
+                break
             except (msgspec.DecodeError, RecursionError):
-                cut = data.rfind(b"}", 0, cut)  # the brace was one inside a record, or inside a text
+                cut = body.rfind(b"}", 0, cut)  # the brace was one inside a record, or inside a text
                 continue
-            self._line += data[: cut + 1].count(b"\n")
+            rest = body[cut + 1 :]
+            self._line += data.count(b"\n", 0, len(data) - len(rest))
             self._records += len(records)
-            return records, data[cut + 1 :]
-        raise self._error(data)
+            return records, rest
+        self._line += data.count(b"\n", 0, len(data) - len(body))
+        raise self._error(wrong)
 
     def _skipped(self, data: bytes) -> bytes:
         text = data.lstrip()

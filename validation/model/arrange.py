@@ -60,7 +60,18 @@ def _unlabeled(raw: RawScene, annotated: Bools) -> list[Correction]:
 
 
 def _split(rows: Ints, keep: Bools) -> tuple[Ints, Ints]:
-    return rows[keep], rows[~keep]
+    return (rows, rows[:0]) if keep.all() else (rows[keep], rows[~keep])
+
+
+def _flat(boxes: RawBoxes, rows: Ints) -> Bools:
+    """Return which of `rows` have no area."""
+    nothing = boxes.sizes() == 0
+    return nothing[rows].any(axis=1) if nothing.any() else np.zeros(len(rows), bool)
+
+
+def _asked(annotated: Bools, frame: Ints, label: Ints) -> Bools:
+    """Return for which boxes somebody looked."""
+    return np.ones(len(frame), bool) if annotated.all() else annotated[frame, label]
 
 
 def _truth(raw: RawScene, how: Arrangement, annotated: Bools) -> tuple[Truth, list[Correction]]:
@@ -72,10 +83,10 @@ def _truth(raw: RawScene, how: Arrangement, annotated: Bools) -> tuple[Truth, li
     rows, foreign = _split(rows, boxes.label[rows] < len(raw.classes))
     label = np.concatenate([boxes.label[rows], np.repeat(np.arange(len(raw.classes)), len(everywhere))])
     every = np.concatenate([rows, np.tile(everywhere, len(raw.classes))]).astype(np.int64)
-    looked = annotated[boxes.frame[every], label]
+    looked = _asked(annotated, boxes.frame[every], label)
     unasked = every[~looked & (np.arange(len(every)) < len(rows))]
     label, every = label[looked].astype(np.int64), every[looked]
-    flat = (boxes.sizes()[every] == 0).any(axis=1)
+    flat = _flat(boxes, every)
     truth = _sorted_truth(boxes.rows(every), label, regions[every] | flat, how.mode)
     return truth, [
         *correction("truth_of_unknown_frame", raw, boxes, unknown, "not counted: the frame is not in the hold-out"),
@@ -119,10 +130,10 @@ def _sorted_truth(boxes: RawBoxes, label: Ints, ignore: Bools, mode: Mode) -> Tr
     return Truth(
         frame=boxes.frame[rows],
         label=label[rows],
-        corners=boxes.corners[rows],
+        corners=boxes.corners.take(rows, axis=0),
         area_px=area[rows],
         ignore=ignore[rows],
-        size=None if boxes.size is None else boxes.size[rows],
+        size=None if boxes.size is None else boxes.size.take(rows, axis=0),
         facts=None if boxes.facts is None else boxes.facts.rows(rows),
     )
 
@@ -133,8 +144,8 @@ def _counted_predictions(raw: RawScene, how: Arrangement, annotated: Bools) -> t
     rows, unknown = _split(np.arange(len(boxes)), boxes.frame < len(raw.frame_ids))
     rows, under = _split(rows, score[rows] >= how.min_score)
     rows, foreign = _split(rows, boxes.label[rows] < len(raw.classes))
-    rows, unasked = _split(rows, annotated[boxes.frame[rows], boxes.label[rows]])
-    flat = rows[(boxes.sizes()[rows] == 0).any(axis=1)]
+    rows, unasked = _split(rows, _asked(annotated, boxes.frame[rows], boxes.label[rows]))
+    flat = rows[_flat(boxes, rows)]
     done = "not counted: the frame is not in the hold-out"
     empty = [Correction("no_detections", 1, (), "every number is 0")] if not len(boxes) else []
     found = [
@@ -170,21 +181,20 @@ def _sorted_detections(raw: RawScene, rows: Ints, how: Arrangement) -> tuple[Det
     """Return the detections in their order, and their rows by class and falling score."""
     boxes = raw.found if len(rows) == len(raw.found) else raw.found.rows(rows)
     score, frame, label = _scores(boxes), boxes.frame, boxes.label
-    if how.mode == "strict":
-        by_score = np.argsort(-score)
-    else:  # COCO's order: by score, then by frame, then as given
-        by_frame = order_kernel.stable_order(frame, max(1, len(raw.frame_ids)), np.arange(len(boxes)))
-        by_score = by_frame[np.argsort(-score[by_frame], kind="stable")]
+    by_score = np.argsort(-score)
+    if how.mode == "coco":  # COCO's order: by score, then by frame, then as given
+        order_kernel.settle(by_score, score, score, score, np.column_stack([frame, np.arange(len(boxes))]))
     placed = _by_place(label, frame, by_score)
     if how.mode == "strict":
         order_kernel.settle(placed, label, frame, score, boxes.corners)
     place = np.empty(len(placed), np.int64)
     place[placed] = np.arange(len(placed))
     per_class = order_kernel.stable_order(label, max(1, len(raw.classes)), by_score)
-    label, frame, score = label[placed], frame[placed], score[placed]
+    label, frame, score = (order_kernel.placed(place, values) for values in (label, frame, score))
     rank = order_kernel.ranks(label, frame, score, how.mode == "strict")
-    size = None if boxes.size is None else boxes.size[placed]
-    return Detected(frame, label, boxes.corners[placed], score, rank, size), place[per_class]
+    size = None if boxes.size is None else order_kernel.placed_rows(place, boxes.size)
+    corners = order_kernel.placed_rows(place, boxes.corners)
+    return Detected(frame, label, corners, score, rank, size), place.take(per_class)
 
 
 def _limit(raw: RawScene, detected: Detected, how: Arrangement) -> tuple[int, list[Correction]]:

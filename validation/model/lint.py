@@ -18,12 +18,10 @@ def refuse_broken(raw: RawScene) -> None:
         InvalidInputError: a corner or a score that is missing or no finite number, or a box that ends before it begins.
     """
     for boxes, what in ((raw.truth, "truth box"), (raw.found, "prediction")):
-        broken = ~np.isfinite(boxes.corners).all(axis=1)
-        _refuse(raw, boxes, np.asarray(broken), f"A {what} has a corner that is no number")
-        turned = (boxes.sizes() < 0).any(axis=1)
-        _refuse(raw, boxes, np.asarray(turned), f"A {what} ends before it begins (x2 < x1 or y2 < y1)")
+        _refuse(raw, boxes, ~np.isfinite(boxes.corners), f"A {what} has a corner that is no number")
+        _refuse(raw, boxes, boxes.sizes() < 0, f"A {what} ends before it begins (x2 < x1 or y2 < y1)")
     if raw.found.score is not None:
-        broken = ~np.isfinite(raw.found.score)
+        broken = ~np.isfinite(raw.found.score[:, None])
         _refuse(raw, raw.found, broken, "A prediction has a score that is no number")
 
 
@@ -43,8 +41,9 @@ def sample(values: Iterable[object]) -> tuple[str, ...]:
 
 
 def _refuse(raw: RawScene, boxes: RawBoxes, broken: Bools, complaint: str) -> None:
-    rows = np.flatnonzero(broken)
-    if len(rows):
+    """Refuse the boxes of which any number is `broken`: rows x numbers."""
+    if broken.any():
+        rows = np.flatnonzero(broken.any(axis=1))
         row = int(rows[np.argmin(boxes.frame[rows])])
         corners = ", ".join(f"{value:g}" for value in boxes.corners[row])
         score = f", score {boxes.score[row]:g}" if boxes.score is not None else ""

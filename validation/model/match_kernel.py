@@ -147,15 +147,24 @@ def _void_by_area(detected: Boxes, rule: Rule, found: Found) -> None:
 @compiled
 def _match_place(detected: Boxes, truth: Boxes, rule: Rule, found: Found, desk: _Desk, place: Any) -> None:  # noqa: ANN401 four rows
     begin, end, first, last = place
+    most = desk.overlap[: end - begin, : last - first].max()
+    every = False  # of the first size: no object is left out
     for number in range(len(rule.least_area)):
+        left_out = 0
         for row in range(first, last):
             area = truth.area[row]
             outside = truth.region[row] or area < rule.least_area[number] or area > rule.most_area[number]
             desk.outside[row - first] = outside
+            left_out += outside
+        if number == 0:
+            every = left_out == 0
+        elif every and left_out in {0, last - first}:  # the same choices, and all of them count or none
+            _copy(found, begin, end, number, left_out > 0)
+            continue
         for threshold in range(len(rule.thresholds)):
             desk.taken[: last - first] = False
             least = min(rule.thresholds[threshold], _MOST)
-            turn = begin
+            turn = begin if most >= least else end
             while turn < end:
                 after = _end_of_turn(detected.score, turn, end) if rule.as_group else turn + 1
                 if after == turn + 1:
@@ -164,6 +173,14 @@ def _match_place(detected: Boxes, truth: Boxes, rule: Rule, found: Found, desk: 
                     _share_out(truth, desk, (turn - begin, after - begin), first, last, least)
                 _note(found, desk, (turn, after), number, threshold, first)
                 turn = after
+
+
+@compiled
+def _copy(found: Found, begin: int, end: int, number: int, is_void: bool) -> None:
+    """Write what was chosen at the first size as right, or as void, at another one."""
+    bits = found.void if is_void else found.right
+    for row in range(begin, end):
+        bits[number, row] = found.right[0, row]
 
 
 @compiled

@@ -42,8 +42,8 @@ class RawBoxes:
         return RawBoxes(
             frame=self.frame[rows],
             label=self.label[rows],
-            corners=self.corners[rows],
-            size=None if self.size is None else self.size[rows],
+            corners=self.corners.take(rows, axis=0),
+            size=None if self.size is None else self.size.take(rows, axis=0),
             score=None if self.score is None else self.score[rows],
             area_px=None if self.area_px is None else self.area_px[rows],
             ignore=None if self.ignore is None else self.ignore[rows],
