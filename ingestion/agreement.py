@@ -36,22 +36,20 @@ def shared_frames(boxes: pl.DataFrame, looked: pl.DataFrame) -> Shared:
     return Shared(speakers, np.repeat(mine, np.diff(starts, append=boxes.height)))
 
 
-def agreed_frames(boxes: pl.DataFrame, looked: pl.DataFrame) -> pl.DataFrame:
-    """Return the frame_id of every shared frame of which all say the same: equal boxes, the same classes looked for.
+def agreed_frames(boxes: pl.DataFrame, looked: pl.DataFrame) -> Bools:
+    """Tell of which frames, by their number, all say the same: equal boxes, the same classes looked for.
 
     What somebody says of a frame is known by its sums of two hashes of 64 bits a row, whatever the order of the rows.
     """
     said = boxes.select(pl.col(_TEXTS).fill_null(""), *_EXACT)
     told = pl.concat([_hashed(boxes, said, (1, 2)), _hashed(looked, looked.select("class_name"), (3, 4))])
-    sums = told.group_by("frame_id", "turn").agg(pl.len().alias("rows"), pl.col("one").sum(), pl.col("other").sum())
-    return (
-        sums.group_by("frame_id")
-        .agg((pl.col(name).min() == pl.col(name).max()).alias(name) for name in ("rows", "one", "other"))
-        .filter(pl.col("rows") & pl.col("one") & pl.col("other"))
-        .select("frame_id")
-    )
+    sums = told.group_by("frame", "turn").agg(pl.len().alias("rows"), pl.col("one").sum(), pl.col("other").sum())
+    same = sums.group_by("frame").agg((pl.col(name).min() == pl.col(name).max()) for name in ("rows", "one", "other"))
+    found = np.zeros(int(same["frame"].max() or 0) + 1, np.bool_)  # type: ignore[arg-type]
+    found[same["frame"].to_numpy()] = same.select(pl.all_horizontal("rows", "one", "other")).to_series().to_numpy()
+    return found
 
 
 def _hashed(rows: pl.DataFrame, said: pl.DataFrame, seeds: tuple[int, int]) -> pl.DataFrame:
     one, other = (said.hash_rows(seed) for seed in seeds)
-    return rows.select("frame_id", "turn").with_columns(one=one, other=other)
+    return rows.select("frame", "turn").with_columns(one=one, other=other)

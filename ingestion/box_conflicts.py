@@ -31,7 +31,10 @@ def box_conflicts(dispute: Dispute, verdicts: Verdicts) -> pl.DataFrame:
     same = verdicts.same
     differ = _differ(dispute, same.left, same.right)
     kept, gone = same.left[differ], same.right[differ]
-    involved = np.unique(np.concatenate([kept, gone, verdicts.alone.box]))
+    drawn = np.zeros(len(dispute.groups), np.bool_)
+    for boxes in (kept, gone, verdicts.alone.box):
+        drawn[boxes] = True
+    involved = np.flatnonzero(drawn)
     teller = _Teller(dispute, involved)
     moved = teller.moved(kept, gone, verdicts.fates[gone] == _IN_REVIEW)
     order = pl.DataFrame(
@@ -140,14 +143,14 @@ def _other_names(dispute: Dispute, alone: Alone) -> Ints:
     """Return, for entries that are one place under two names, the entry of the other name; each is in one pair."""
     entries = pl.DataFrame(
         {
-            "frame_id": dispute.boxes["frame_id"].gather(alone.box),
+            "frame": dispute.boxes["frame"].gather(alone.box),
             "group": dispute.groups[alone.box],
             "turn": dispute.turns[alone.box],
             "silent": alone.silent,
         }
     ).with_row_index("entry")
     crossed = entries.join(
-        entries, left_on=["frame_id", "turn", "silent"], right_on=["frame_id", "silent", "turn"], suffix="_other"
+        entries, left_on=["frame", "turn", "silent"], right_on=["frame", "silent", "turn"], suffix="_other"
     )
     crossed = crossed.filter(pl.col("group") < pl.col("group_other"))
     one, other = crossed["entry"].to_numpy(), crossed["entry_other"].to_numpy()

@@ -19,8 +19,7 @@ def reach_consensus(dispute: Dispute) -> Verdicts:
     """
     count = len(dispute.groups)
     everything = np.arange(count)
-    pairs = alike(dispute.corners, dispute.groups, (everything, everything), dispute.rule.min_iou)
-    pairs = pairs.only(dispute.turns[pairs.left] < dispute.turns[pairs.right])
+    pairs = alike(dispute.corners, dispute.groups, (everything, everything), dispute.rule.min_iou, dispute.turns)
     clusters = _clusters(pairs, dispute.turns)
     middle = _middles(pairs, clusters)
     stays = (np.bincount(clusters, minlength=count) >= _needed(dispute))[clusters]
@@ -105,9 +104,11 @@ def _alone(dispute: Dispute, clusters: Ints, middle: Ints, stays: Bools) -> Alon
     starts = np.searchsorted(dispute.claim_groups, dispute.groups[firsts], side="left")
     counts = np.searchsorted(dispute.claim_groups, dispute.groups[firsts], side="right") - starts
     cluster = np.repeat(firsts, counts)
-    claim = np.repeat(starts - (np.cumsum(counts) - counts), counts) + np.arange(int(counts.sum()))
-    width = len(dispute.claim_groups) + 1
-    silent = ~np.isin(cluster * width + claim, clusters * width + claims)
+    offsets = np.zeros(len(clusters), np.int64)  # from a claimant to its place among those of each cluster
+    offsets[firsts] = np.cumsum(counts) - counts - starts
+    claim = np.arange(int(counts.sum())) - offsets[cluster]
+    silent = np.ones(len(claim), np.bool_)
+    silent[claims + offsets[clusters]] = False
     cluster, turn = cluster[silent], dispute.claim_turns[claim[silent]]
     first = np.full(len(clusters), -1, np.int64)
     first[cluster[::-1]] = turn[::-1]

@@ -37,7 +37,7 @@ class Rule:
 class Dispute:
     """Boxes and claimants of disputed frames under one rule.
 
-    `boxes` has the columns of BOXES, `turn`, `by`, `row` and `group` (one number a frame and class), sorted by group,
+    `boxes` has the columns of BOXES, `turn`, `by`, `row` and `frame`, sorted by group (one number a frame and class),
     turn and box_id. Claimants are who looked for a class or drew it, sorted by group and turn.
     """
 
@@ -81,25 +81,56 @@ class Verdicts:
     heard: Ints
 
 
+def with_numbers(boxes: pl.DataFrame, looked: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return both with `frame` and `kind`: numbers in the order of frame_id and class_name.
+
+    A kind is 1 or more; 0 is that of who looked for nothing.
+    """
+    for name, number, first in (("frame_id", "frame", 0), ("class_name", "kind", 1)):
+        names = pl.concat([boxes[name].unique(), looked[name].unique()]).drop_nulls().unique().sort()
+        spelled = pl.Enum(names)
+        boxes, looked = (
+            table.with_columns(
+                (table[name].cast(spelled).to_physical().cast(pl.Int64) + first).fill_null(0).alias(number)
+            )
+            for table in (boxes, looked)
+        )
+    return boxes, looked
+
+
 def make_dispute(boxes: pl.DataFrame, looked: pl.DataFrame, rule: Rule) -> Dispute:
-    """Return the dispute over `boxes`; `looked` has frame_id, class_name, turn and by."""
-    key = ["frame_id", "class_name", "turn", "by"]
-    claims = pl.concat([looked.select(*key, looked=pl.lit(value=True)), boxes.select(*key, looked=pl.lit(value=False))])
-    claims = claims.group_by(key).agg(pl.col("looked").any()).sort(key)
-    claims = claims.with_columns(group=pl.struct("frame_id", "class_name").rle_id().cast(pl.Int64))
-    groups = claims.select("frame_id", "class_name", "group").unique()
-    found = boxes.join(groups, on=["frame_id", "class_name"], how="left").sort("group", "turn", "box_id", "row")
+    """Return the dispute over `boxes`; `looked` has turn, by, and both have the numbers of `with_numbers`."""
+    sides = (looked.filter(pl.col("kind") > 0), boxes)
+    turns = np.concatenate([side["turn"].to_numpy() for side in sides])
+    frames, kinds = (np.concatenate([side[name].to_numpy() for side in sides]) for name in ("frame", "kind"))
+    width, most = int(turns.max(initial=0)) + 1, int(kinds.max(initial=0)) + 1
+    keys = (frames * most + kinds) * width + turns
+    claims, firsts = np.unique(keys, return_index=True)  # who looked stands first
+    groups = np.cumsum(np.diff(claims // width, prepend=-1) != 0) - 1
+    mine = groups[np.searchsorted(claims, keys[sides[0].height :])]
+    order = _in_order(boxes, mine * width + boxes["turn"].to_numpy())
+    found = boxes.select(pl.all().gather(pl.Series(order)))
     return Dispute(
         rule=rule,
         boxes=found,
         corners=found.select(CORNERS).to_numpy(order="c"),
-        groups=found["group"].to_numpy(),
+        groups=mine[order],
         turns=found["turn"].to_numpy(),
-        claim_groups=claims["group"].to_numpy(),
-        claim_turns=claims["turn"].to_numpy(),
-        claim_looked=claims["looked"].to_numpy(),
-        claim_names=claims["by"],
+        claim_groups=groups,
+        claim_turns=claims % width,
+        claim_looked=firsts < sides[0].height,
+        claim_names=pl.concat([side["by"] for side in sides]).gather(firsts),
     )
+
+
+def _in_order(boxes: pl.DataFrame, keys: Ints) -> Ints:
+    """Return the order of `boxes` by key, box_id and row; most are in the order of their ids in each frame already."""
+    frame, turn, name = boxes["frame"], boxes["turn"], boxes["box_id"]
+    sorted_already = (name >= name.shift()) | (frame != frame.shift()) | (turn != turn.shift())
+    if sorted_already.fill_null(value=True).all():
+        return np.argsort(keys, kind="stable")
+    ordered = boxes.select("box_id", "row", key=pl.Series(keys)).with_row_index("place").sort("key", "box_id", "row")
+    return ordered["place"].cast(pl.Int64).to_numpy()
 
 
 def hearing(dispute: Dispute) -> Ints:

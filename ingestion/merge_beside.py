@@ -6,12 +6,15 @@ import polars as pl
 import pyarrow as pa
 
 from driveflow import tables as columns
+from driveflow.aside import let_go, set_aside
 from driveflow.canonical import canonical_json
 from driveflow.snapshots import Beside, SnapshotTables
+from driveflow.table_digest import first_of_equal
 from ingestion.merge_places import Places
 from ingestion.merge_rules import NamedSnapshot
 
 STEP = "merge_batches"
+_ROWS_AT_ONCE = 65_536
 _SAID = {
     "where": "no condition of the merge asks for it",
     "sampling": "it is not in the sample",
@@ -27,7 +30,8 @@ def merged_beside(
     kept = _frame(tables.frames.select(["frame_id"]))
     locations = _frame(_once([batch.beside.locations for batch in batches], columns.LOCATIONS))
     parts = [rows if isinstance(rows, pa.Table) else _conflict_table(rows) for rows in conflicts]
-    found = _with_where(pa.concat_tables(parts), [batch.tables.sources for batch in batches])
+    sources = {id(batch.tables.sources): batch.tables.sources for batch in batches}
+    found = _with_where(pa.concat_tables(parts), list(sources.values()))
     return Beside(
         locations=locations.join(kept, on="frame_id", how="semi", maintain_order="left").to_arrow(),
         decisions=decided,
@@ -96,9 +100,22 @@ def _with_where(conflicts: pa.Table, sources: Sequence[pa.Table]) -> pa.Table:
     """Return `conflicts` with the place where each frame can be seen: batch and path of its first source."""
     if not conflicts.num_rows:
         return conflicts
-    named = pl.concat(_frame(table.select(["frame_id", "batch", "path"])) for table in sources)
-    asked = _frame(conflicts).drop("where")
-    named = named.join(asked.select("frame_id").unique(), on="frame_id", how="semi").sort("frame_id", "batch", "path")
-    where = named.unique("frame_id", keep="first").select("frame_id", where=pl.format("{}/{}", "batch", "path"))
-    found = asked.join(where, on="frame_id", how="left", maintain_order="left")
+    known = pl.concat(_first_places(table) for table in sources)
+    known = known.sort("frame_id", "batch", "path").unique("frame_id", keep="first")
+    where = known.select("frame_id", where=pl.format("{}/{}", "batch", "path"))
+    slices = (conflicts.slice(start, _ROWS_AT_ONCE) for start in range(0, conflicts.num_rows, _ROWS_AT_ONCE))
+    return set_aside((_seen(some, where) for some in slices), columns.CONFLICTS)
+
+
+def _first_places(sources: pa.Table) -> pl.DataFrame:
+    """Return frame_id, batch and path of the first source of each frame; `sources` are sorted by these."""
+    begins = first_of_equal(sources.select(["frame_id"]))
+    found = _frame(sources.select(["frame_id", "batch", "path"]))[begins]
+    let_go()
+    return found
+
+
+def _seen(conflicts: pa.Table, where: pl.DataFrame) -> pa.Table:
+    found = _frame(conflicts).drop("where").join(where, on="frame_id", how="left", maintain_order="left")
+    let_go()
     return found.select(columns.CONFLICTS.names).to_arrow().cast(columns.CONFLICTS)

@@ -13,7 +13,7 @@ from driveflow.canonical import digest_bytes
 from ingestion.agreement import agreed_frames, shared_frames
 from ingestion.box_conflicts import ORDER, box_conflicts
 from ingestion.consensus import reach_consensus
-from ingestion.disputes import CORNERS, FATES, Rule, make_dispute
+from ingestion.disputes import CORNERS, FATES, Bools, Rule, make_dispute, with_numbers
 from ingestion.settle import settle
 
 _FRAMES_AT_ONCE = 10_000  # disputed ones that are settled together
@@ -85,7 +85,7 @@ class Settler:
         `looked` has frame_id, class_name, turn and by.
         """
         self._disputed = []
-        boxes = crowd.with_row_index("row")
+        boxes, looked = with_numbers(crowd.with_row_index("row"), looked)
         truth = boxes.filter(pl.col("score").is_null())
         if truth.height < boxes.height:
             self._drop(_twice(boxes.filter(pl.col("score").is_not_null())), "united")
@@ -95,7 +95,7 @@ class Settler:
             gone[rows.to_numpy()] = True
         self._gone = []
         left = boxes.filter(pl.Series(~gone, dtype=pl.Boolean))
-        return _with_own_ids(left).drop("row")
+        return _with_own_ids(left).drop("row", "frame", "kind")
 
     def conflicts(self) -> pa.Table:
         """Return all conflicts, in the order in which they are found where all frames are settled at once."""
@@ -104,7 +104,7 @@ class Settler:
 
     def disputed(self) -> pl.DataFrame:
         """Return frame_id and class_name of what a review must look at, of the frames that were settled last."""
-        return pl.concat([pl.DataFrame(schema=_DISPUTED), *self._disputed]).unique()
+        return pl.concat([pl.DataFrame(schema=DISPUTED), *self._disputed]).unique()
 
     def _tell(self, end: int) -> None:
         """Put aside the conflicts of all portions before `end`: no more will come."""
@@ -124,7 +124,7 @@ class Settler:
     def _settle_truth(self, boxes: pl.DataFrame, looked: pl.DataFrame) -> None:
         agreed = agreed_frames(boxes, looked)
         ruled = _by_rule(self.rules)
-        same = boxes.join(agreed, on="frame_id", how="semi")
+        same = boxes.filter(pl.Series(agreed[boxes["frame"].to_numpy()]))
         for rule, mine in ruled:
             self._drop(_repeated(same.filter(mine), rule), "united")
         for number, some_boxes, some_looked in self._portions(boxes, looked, agreed):
@@ -136,21 +136,21 @@ class Settler:
         self._tell(self._disputed_frames // _FRAMES_AT_ONCE)
 
     def _portions(
-        self, boxes: pl.DataFrame, looked: pl.DataFrame, agreed: pl.DataFrame
+        self, boxes: pl.DataFrame, looked: pl.DataFrame, agreed: Bools
     ) -> Iterator[tuple[int, pl.DataFrame, pl.DataFrame]]:
         """Yield boxes and what was looked for of so many disputed frames at a time, which bounds memory."""
-        frames = boxes.select("frame_id").unique().join(agreed, on="frame_id", how="anti").sort("frame_id")
-        number = pl.int_range(self._disputed_frames, self._disputed_frames + pl.len(), dtype=pl.Int64)
-        portions = frames.with_columns(portion=number // _FRAMES_AT_ONCE)
-        self._disputed_frames += frames.height
-        parts = [
-            table.join(portions, on="frame_id", maintain_order="left").partition_by("portion", as_dict=True)
-            for table in (boxes, looked)
-        ]
-        nothing = looked.clear()
-        for key in sorted(parts[0]):
-            some = parts[1].pop(key, nothing).drop("portion", strict=False)
-            yield int(key[0]), parts[0].pop(key).drop("portion"), some
+        frames, heard = boxes["frame"].to_numpy(), looked["frame"].to_numpy()
+        disputed = np.zeros(max(len(agreed), int(heard.max(initial=-1)) + 1), np.bool_)
+        disputed[frames] = ~agreed[frames]
+        first = self._disputed_frames
+        portions = np.where(disputed, (first + np.cumsum(disputed) - 1) // _FRAMES_AT_ONCE, _NOWHERE)
+        self._disputed_frames += int(disputed.sum())
+        for number in range(first // _FRAMES_AT_ONCE, (self._disputed_frames - 1) // _FRAMES_AT_ONCE + 1):
+            some = [
+                table.filter(pl.Series(portions[numbers] == number))
+                for table, numbers in ((boxes, frames), (looked, heard))
+            ]
+            yield number, some[0], some[1]
 
     def _decide(self, boxes: pl.DataFrame, looked: pl.DataFrame, rule: Rule) -> pl.DataFrame | None:
         """Settle disputed frames under one rule, and return the conflicts with what they are sorted by."""
@@ -162,11 +162,13 @@ class Settler:
             if fate in _GONE:
                 self._drop(dispute.boxes["row"].filter(pl.Series(verdicts.fates == number, dtype=pl.Boolean)), fate)
         in_review = pl.Series(verdicts.fates == FATES.index("in_review"), dtype=pl.Boolean)
-        self._disputed.append(dispute.boxes.filter(in_review).select(_DISPUTED.keys()))
+        self._disputed.append(dispute.boxes.filter(in_review).select(DISPUTED.keys()))
         return box_conflicts(dispute, verdicts)
 
 
-_DISPUTED = {"frame_id": pl.String, "class_name": pl.String}
+_NOWHERE = -1
+_WHOSE = frozenset(["row", "turn", "by", "box_id", "frame", "kind"])  # what else a box has, but not what it says
+DISPUTED = {"frame_id": pl.String, "class_name": pl.String}
 _TOLD = ["portion", "ruled", *ORDER]
 
 
@@ -193,7 +195,7 @@ def looked_by(looked: pl.DataFrame, speakers: pl.DataFrame) -> pl.DataFrame:
 
 def _twice(predictions: pl.DataFrame) -> pl.Series:
     """Return the rows of predictions that are there before, as another contributor's."""
-    said = [name for name in predictions.columns if name not in {"row", "turn", "by", "box_id"}]
+    said = [name for name in predictions.columns if name not in _WHOSE]
     ordered = predictions.sort("frame_id", "turn", "box_id")
     again = ordered.join(ordered.unique(said, keep="first", maintain_order=True).select("row"), on="row", how="anti")
     return again["row"]
@@ -208,16 +210,18 @@ def _by_rule(rules: BoxRules) -> Sequence[tuple[Rule, pl.Expr]]:
 
 def _repeated(boxes: pl.DataFrame, rule: Rule) -> pl.Series:
     """Return the rows of all but the one heard first, in frames of which everybody says the same."""
-    place = pl.col("turn").replace_strict(rule.order, default=pl.col("turn"), return_dtype=pl.Int64)
-    speakers = boxes.select("frame_id", "turn").unique()
-    first = speakers.sort("frame_id", place, "turn").unique("frame_id", keep="first", maintain_order=True)
-    return boxes.join(first, on=["frame_id", "turn"], how="anti")["row"]
+    frames, turns = boxes["frame"].to_numpy(), boxes["turn"].to_numpy()
+    width = int(turns.max(initial=0)) + 1
+    heard = np.array([rule.order.get(turn, turn) for turn in range(width)], np.int64) * width + np.arange(width)
+    first = np.full(int(frames.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, frames, heard[turns])
+    return boxes["row"].filter(pl.Series(heard[turns] != first[frames], dtype=pl.Boolean))
 
 
 def _with_own_ids(boxes: pl.DataFrame) -> pl.DataFrame:
     """Return `boxes` with a new id where two boxes of one frame have the same: the later contributor's gives way."""
-    boxes = boxes.sort("frame_id", "box_id", "turn", "row")
-    again = (pl.col("frame_id") == pl.col("frame_id").shift()) & (pl.col("box_id") == pl.col("box_id").shift())
+    boxes = boxes.sort("frame", "box_id", "turn", "row")
+    again = (pl.col("frame") == pl.col("frame").shift()) & (pl.col("box_id") == pl.col("box_id").shift())
     clash = boxes.filter(again)
     if clash.is_empty():
         return boxes

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from driveflow import tables as columns
 from driveflow.table_digest import first_of_equal
-from ingestion.merge_boxes import Settler, looked_by
+from ingestion.merge_boxes import DISPUTED, Settler, looked_by
 from ingestion.overlap import Ints
 
 _NOBODY = -1  # turn of what is settled
@@ -51,6 +51,7 @@ def unite_range(some: RangeOfBoxes, settler: Settler) -> UnitedRange:
     runs = pl.concat(_runs(part, int(first)) for part, first in zip(some.parts, firsts, strict=False))
     speakers = _speakers(runs, some.looked)
     tables = [part.boxes for part in some.parts]
+    disputed = pl.DataFrame(schema=DISPUTED)
     if speakers.height:
         shared = pl.col("frame_id").is_in(speakers["frame_id"].implode())
         crowd = pl.concat(
@@ -61,10 +62,11 @@ def unite_range(some: RangeOfBoxes, settler: Settler) -> UnitedRange:
         settled = left.select(columns.BOXES.names).to_arrow().cast(columns.BOXES)
         runs = pl.concat([runs.filter(~shared), _runs(BoxPart(_NOBODY, "", settled), int(firsts[-1]))])
         tables.append(settled)
+        disputed = settler.disputed()
     placed = runs.join(some.places.select("frame_id", "place"), on="frame_id", how="left")
     leaked = placed["place"].is_null()
     boxes = _gathered(tables, placed.filter(~leaked).sort("place"))
-    return UnitedRange(boxes, settler.disputed(), int(placed["rows"].filter(leaked).sum()))
+    return UnitedRange(boxes, disputed, int(placed["rows"].filter(leaked).sum()))
 
 
 def _runs(part: BoxPart, first: int) -> pl.DataFrame:

@@ -11,7 +11,7 @@ Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 _IOU_DIGITS = 9  # overlaps are compared to so many digits, so that two processors decide alike
-_PAIRS_AT_ONCE = 2_000_000  # looked at together; bounds memory, not the result
+_PAIRS_AT_ONCE = 250_000  # looked at together; bounds memory, not the result
 _ROUNDS = 8  # of pairing everywhere at once; what is still open then is settled one pair after the other
 
 
@@ -40,10 +40,11 @@ def iou(a: Floats, b: Floats) -> Floats:
     return shares.round(_IOU_DIGITS)
 
 
-def alike(corners: Floats, groups: Ints, sides: tuple[Ints, Ints], min_iou: float) -> Pairs:
+def alike(corners: Floats, groups: Ints, sides: tuple[Ints, Ints], min_iou: float, turns: Ints | None = None) -> Pairs:
     """Return all pairs of a box of the left side and one of the right that are of one group and overlap enough.
 
-    `groups` gives the group of each box; `sides` are numbers of boxes, each side sorted by group.
+    `groups` gives the group of each box; `sides` are numbers of boxes, each side sorted by group. With `turns`, one a
+    box, the left one's is the lesser.
     """
     left, right = sides
     starts = np.searchsorted(groups[right], groups[left], side="left")
@@ -52,6 +53,9 @@ def alike(corners: Floats, groups: Ints, sides: tuple[Ints, Ints], min_iou: floa
     found: list[Pairs] = []
     for part in _parts(counts):
         pairs = _cross(left[part], right, starts[part], counts[part])
+        if turns is not None:
+            ordered = turns[pairs[0]] < turns[pairs[1]]
+            pairs = (pairs[0][ordered], pairs[1][ordered])
         shares = iou(corners[pairs[0]], corners[pairs[1]])
         found.append(Pairs(*pairs, shares).only((shares > 0) & (shares >= least)))
     return Pairs(*(np.concatenate([getattr(part, name) for part in found]) for name in ("left", "right", "iou")))
