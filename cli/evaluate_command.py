@@ -9,6 +9,7 @@ import typer
 from cli.output import DEFAULT_WORKSPACE, ProfileHere, Workspace
 
 if TYPE_CHECKING:
+    from cli.evaluate_files import Bringing
     from driveflow.canonical import Json
     from validation.inputs.read_inputs import EvaluationInputs
     from validation.model.evaluation import Evaluation
@@ -17,8 +18,8 @@ EvaluationOutput: TypeAlias = Literal["text", "json", "html"]
 
 
 def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
-    truth: Annotated[str, typer.Option(help="A file, a folder, or a snapshot: tag, id or address.")],
-    predictions: Annotated[Path, typer.Option(help="A file or folder of predictions.")],
+    truth: Annotated[str, typer.Option(help="A file, folder, archive or s3:// address, or a snapshot.")],
+    predictions: Annotated[str, typer.Option(help="A file, folder or archive of predictions, or an s3:// address.")],
     label_format: Annotated[
         str, typer.Option("--format", help="What the files are, for both or as TRUTH,PREDICTIONS; auto: by content.")
     ] = "auto",
@@ -50,16 +51,18 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
     Exit codes: 0 measured, 1 a file that no evaluator may count, 2 usage, 3 not found.
     """
     from cli.data.progress import shown_progress
+    from cli.evaluate_files import bringing
     from validation.inputs.read_inputs import read_request
     from validation.model.evaluate import evaluate as measure
 
     started_s = time.perf_counter()
-    inputs = _inputs((truth, predictions), label_format, (workspace, profile))
-    inputs = _asked(inputs, mode, (*(slices or ()), *(more_slices or ())), iou, min_score)
-    with shown_progress("reading") as progress:
-        request = read_request(inputs, progress)
-    evaluation = measure(request)
-    text = _told(evaluation, output, time.perf_counter() - started_s)
+    with bringing() as sides:
+        inputs = _inputs(sides, (truth, predictions), label_format, (workspace, profile))
+        inputs = _asked(inputs, mode, (*(slices or ()), *(more_slices or ())), iou, min_score)
+        with shown_progress("reading") as progress:
+            request = read_request(inputs, progress)
+        evaluation = measure(request)
+        text = sides.told(_told(evaluation, output, time.perf_counter() - started_s))
     if to is None:
         typer.echo(text)
     else:
@@ -68,24 +71,43 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
         typer.echo(f"Wrote {to}", err=True)
 
 
-def _inputs(sides: tuple[str, Path], label_format: str, place: tuple[Path, str]) -> "EvaluationInputs":
+def _inputs(sides: "Bringing", said: tuple[str, str], label_format: str, place: tuple[Path, str]) -> "EvaluationInputs":
     from dataclasses import replace
 
-    from driveflow.errors import NotFoundError
     from validation.inputs.read_inputs import EvaluationInputs
 
-    truth, predictions = sides
-    if not predictions.exists():
-        raise NotFoundError(f"{predictions}: there is no such file or folder of predictions.")
+    truth, predictions = said
+    found = sides.bring(predictions)
     of_truth, _, of_predictions = label_format.partition(",")
     inputs = EvaluationInputs(
-        truth=Path(truth),
-        predictions=predictions,
+        truth=None,
+        predictions=found.path,
+        predictions_files=found.files,
+        predictions_name=predictions if found.files is not None else "",
         truth_format=of_truth or "auto",
         predictions_format=of_predictions or of_truth or "auto",
+        unread=found.unread,
     )
-    if Path(truth).exists() and not (Path(truth) / "snapshot.json").is_file():
-        return inputs
+    if _is_snapshot(truth):
+        return _against_snapshot(inputs, truth, place)
+    given = sides.bring(truth)
+    unread = (*given.unread, *found.unread)
+    name = truth if given.files is not None else ""
+    return replace(inputs, truth=given.path, truth_files=given.files, truth_name=name, unread=unread)
+
+
+def _is_snapshot(truth: str) -> bool:
+    """Tell whether the truth is a snapshot: an address of one, or no file or folder, and so perhaps a tag or an id."""
+    from driveflow.storage.objects import join, stat
+
+    if "://" in truth:
+        return "#" in truth or stat(join(truth.rstrip("/"), "snapshot.json")) is not None
+    return not Path(truth).exists() or (Path(truth) / "snapshot.json").is_file()
+
+
+def _against_snapshot(inputs: "EvaluationInputs", truth: str, place: tuple[Path, str]) -> "EvaluationInputs":
+    from dataclasses import replace
+
     from cli.output import place_from
     from cli.snapshot_argument import find_snapshot
     from driveflow.signal_store import SignalStore
@@ -93,7 +115,7 @@ def _inputs(sides: tuple[str, Path], label_format: str, place: tuple[Path, str])
     snapshot = find_snapshot(truth, *place)
     tables = snapshot.tables()
     known = SignalStore(place_from(*place).store).load(tables.frames["frame_id"])
-    return replace(inputs, truth=None, snapshot=tables, signals=known, holdout_id=snapshot.snapshot_id)
+    return replace(inputs, snapshot=tables, signals=known, holdout_id=snapshot.snapshot_id)
 
 
 def _asked(

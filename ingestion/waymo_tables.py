@@ -13,11 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from driveflow.errors import BrokenDataError
-from driveflow.formats.waymo_text import MEMBER, Component, WaymoText
+from driveflow.formats.waymo_text import CAMERAS, MEMBER, Component, WaymoText
 from ingestion.archives import ArchiveLimits
 from ingestion.containers import Member, Opener
 
-CAMERAS: Final = {1: "FRONT", 2: "FRONT_LEFT", 3: "FRONT_RIGHT", 4: "SIDE_LEFT", 5: "SIDE_RIGHT"}
 _KEY: Final = {"segment": "key.segment_context_name", "micros": "key.frame_timestamp_micros"}
 _CAMERA: Final = {"camera": "key.camera_name"}
 _PICTURE: Final = "[CameraImageComponent].image"

@@ -6,6 +6,7 @@ import msgspec
 
 MEMBER: Final = "waymo.json"
 MARK: Final = "driveflow_waymo"
+CAMERAS: Final = {1: "FRONT", 2: "FRONT_LEFT", 3: "FRONT_RIGHT", 4: "SIDE_LEFT", 5: "SIDE_RIGHT"}
 Component = Literal["camera_image", "camera_box", "stats", "other"]
 
 

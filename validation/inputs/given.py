@@ -31,6 +31,7 @@ class Given:
 
     The first `known_frames` and `known_classes` are listed, the others only named by boxes. `looked` (listed frames x
     classes) says where somebody looked, None: everywhere. `normalised` boxes are shares of the picture's sides.
+    `uploads`: pictures may be called as Label Studio calls what was uploaded to it.
     """
 
     source: str
@@ -43,6 +44,7 @@ class Given:
     normalised: Bools | None = None
     corrections: tuple[Correction, ...] = ()
     sources: pa.Table | None = None  # where the frames of a snapshot were found
+    uploads: bool = False
 
     @property
     def has_shares(self) -> bool:

@@ -7,8 +7,7 @@ import numpy as np
 import polars as pl
 
 from driveflow.errors import InvalidInputError
-from driveflow.formats.path_index import plain_path
-from driveflow.formats.picture_finder import stem_of
+from validation.inputs.frame_names import frame_places
 from validation.inputs.given import Given
 from validation.model.raw import RawBoxes, RawScene
 from validation.model.scene import Correction, Ints
@@ -28,7 +27,7 @@ class Predicted:
 
 def with_each_others_sizes(truth: Given, found: Given) -> tuple[Given, Given]:
     """Return both sides in pixels, where a size of a picture that one side says serves the other."""
-    places = _frame_places(truth, found)
+    places, _loose = frame_places(truth, found)
     own, theirs = (side.frames.select("width", "height") for side in (found, truth))
     rows = [None if place is None else place for place in places]
     found_sizes = theirs[[0 if row is None else row for row in rows]] if len(theirs) else own
@@ -46,31 +45,41 @@ def with_each_others_sizes(truth: Given, found: Given) -> tuple[Given, Given]:
 
 
 def by_names(truth: Given, found: Given) -> Predicted:
-    """Return predictions that name frames and classes themselves, in the truth's order.
-
-    Raises:
-        InvalidInputError: not one of them is of a frame that the truth lists.
-    """
+    """Return predictions that name frames and classes themselves, in the truth's order."""
     frame_names = [name or key for name, key in found.frames.select("name", "key").iter_rows()]
-    frame, strange_frames = _places(_frame_places(truth, found), frame_names, truth.known_frames)
+    meant, loose = frame_places(truth, found)
+    frame, strange_frames = _places(meant, frame_names, truth.known_frames)
     class_place = {name: number for number, name in reversed(list(enumerate(_listed(truth.classes["name"], truth))))}
     key_place = {key: number for number, key in reversed(list(enumerate(_listed(truth.classes["key"], truth)))) if key}
-    if len(found.boxes) and not (frame[found.boxes.frame] < truth.known_frames).any():
-        known = [name or key for name, key in truth.frames.select("name", "key").head(_SHOWN).iter_rows()]
-        raise InvalidInputError(
-            f"{found.source}: no prediction is of a frame of the truth: it names {frame_names[:_SHOWN]}, "
-            f"the truth has {known}."
-        )
     called = [name or f"class {key}" for key, name in found.classes.iter_rows()]
     places = [class_place.get(name, None if name else key_place.get(key)) for key, name in found.classes.iter_rows()]
     label, strange_classes = _places(places, called, truth.known_classes)
     boxes = replace(found.boxes, frame=frame[found.boxes.frame], label=label[found.boxes.label])
-    return Predicted(boxes, strange_frames, strange_classes, found.corrections)
+    return Predicted(boxes, strange_frames, strange_classes, (*found.corrections, *loose))
 
 
-def _frame_places(truth: Given, found: Given) -> list[int | None]:
-    frames = _FrameNames(truth)
-    return [frames.find(name or key) for name, key in found.frames.select("name", "key").iter_rows()]
+def refuse_strangers(truth: Given, found: Predicted, source: str) -> None:
+    """Raise where nothing was predicted of what the truth lists: such a 0 would say nothing of a model.
+
+    Raises:
+        InvalidInputError: not one prediction is of a frame, or not one of a class, that the truth lists.
+    """
+    if not len(found.boxes):
+        return
+    if not (found.boxes.frame < truth.known_frames).any():
+        known = [name or key for name, key in truth.frames.select("name", "key").head(_SHOWN).iter_rows()]
+        ids = (
+            "" if any(truth.frames["key"][: truth.known_frames]) else "; a COCO result list needs a truth that has ids"
+        )
+        raise InvalidInputError(
+            f"{source}: no prediction is of a frame of the truth: it names {list(found.strange_frames[:_SHOWN])}, "
+            f"the truth has {known}. Both must name pictures alike{ids}."
+        )
+    if truth.known_classes and not (found.boxes.label < truth.known_classes).any():
+        raise InvalidInputError(
+            f"{source}: no prediction is of a class of the truth: it says {list(found.strange_classes[:_SHOWN])}, the "
+            f"truth has {_listed(truth.classes['name'], truth)[:_SHOWN]}. Both must name classes alike."
+        )
 
 
 def raw_scene_of(truth: Given, found: Predicted, names: Sequence[str]) -> RawScene:
@@ -97,33 +106,6 @@ def raw_scene_of(truth: Given, found: Predicted, names: Sequence[str]) -> RawSce
         strange_classes=tuple(classes),
         corrections=(*truth.corrections, *found.corrections),
     )
-
-
-class _FrameNames:
-    """The truth's frames by key, by path and by the last part of it, each without the extension."""
-
-    def __init__(self, truth: Given) -> None:
-        listed = truth.frames[: truth.known_frames]
-        self._keys = {key: number for number, key in enumerate(listed["key"]) if key}
-        self._paths: dict[str, int | None] = {}
-        self._stems: dict[str, int | None] = {}
-        for number, names in enumerate(listed["name"]):
-            for name in names.split("\n") if names else ():
-                path = stem_of(plain_path(name))
-                _enter(self._paths, path, number)
-                _enter(self._stems, path.rpartition("/")[2], number)
-
-    def find(self, name: str) -> int | None:
-        """Return the frame that `name` means: its whole path, else the last part where that is one frame's."""
-        if name in self._keys:
-            return self._keys[name]
-        path = stem_of(plain_path(name))
-        found = self._paths.get(path)
-        return found if found is not None else self._stems.get(path.rpartition("/")[2])
-
-
-def _enter(names: dict[str, int | None], name: str, number: int) -> None:
-    names[name] = number if names.get(name, number) == number else None
 
 
 def _listed(names: pl.Series, truth: Given) -> list[str]:

@@ -1,5 +1,7 @@
 """Truth or predictions of any label format that driveflow reads."""
 
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +13,13 @@ from driveflow.formats.detect import detect_format
 from driveflow.formats.label_set import LabelProblem, LabelSet
 from validation.inputs.given import GIVEN_CLASSES, GIVEN_FRAMES, Given
 from validation.inputs.label_files import LocalFiles, read_labels
+from validation.inputs.waymo_frames import with_frames_of_boxes
 from validation.model.box_facts import box_facts
 from validation.model.raw import RawBoxes
 from validation.model.scene import Bools, Correction, Floats
 
 _SHOWN = 5
+_DONE = {"label_frames_without_box": "counted where a frame has a box; predictions of other frames are not"}
 _CORNERS = ("x1", "y1", "x2", "y2")
 
 
@@ -29,8 +33,10 @@ def read_label_set(path: Path, files: LocalFiles, label_format: str, *, scored: 
     if label_format not in {"auto", *FORMATS}:
         raise UsageError(f"No format is called {label_format!r}. Known: coco, text, {', '.join(sorted(FORMATS))}.")
     found = detect_format(files) if label_format == "auto" else label_format
+    files, unknown = with_frames_of_boxes(files) if found == "waymo" else (files, ())
     labels = read_labels(files, found)
-    given = _with_sizes(_given(path, labels, scored=scored), files)
+    labels = replace(labels, problems=(*labels.problems, *unknown))
+    given = replace(_with_sizes(_given(path, labels, scored=scored), files), uploads=found == "label_studio")
     if not len(given.boxes) and labels.problems:
         raise InvalidInputError(f"{path}: read as {found}, and no box can be used: {_told(labels.problems[0])}.")
     if not given.known_frames:
@@ -86,13 +92,12 @@ def _with_sizes(given: Given, files: LocalFiles) -> Given:
         return given
     from PIL import Image
 
-    sizes: list[tuple[float, float] | tuple[None, None]] = []
-    for name in given.frames["name"]:
-        try:
-            with Image.open(files.folder / name) as picture:
-                sizes.append((float(picture.width), float(picture.height)))
-        except OSError:
-            sizes.append((None, None))
+    names = given.frames["name"].to_list()
+    known: dict[str, tuple[float, float]] = {}
+    for name, stream in files.open_each(names):
+        with suppress(OSError), Image.open(stream) as picture:
+            known[name] = float(picture.width), float(picture.height)
+    sizes = [known.get(name, (None, None)) for name in names]
     return given.with_sizes(pl.DataFrame(sizes, schema={"width": pl.Float64, "height": pl.Float64}, orient="row"))
 
 
@@ -119,7 +124,8 @@ def _problems(problems: tuple[LabelProblem, ...], path: Path) -> list[Correction
     for reason in reasons:
         own = [problem for problem in problems if problem.reason == reason]
         examples = tuple(_told(problem) for problem in own[:_SHOWN])
-        found.append(Correction(reason, len(own), examples, f"not counted: {path} cannot be read there"))
+        done = _DONE.get(reason, f"not counted: {path} cannot be read there")
+        found.append(Correction(reason, len(own), examples, done))
     return found
 
 

@@ -1,7 +1,7 @@
 """Read truth and predictions of any format and make the request of an evaluation from them."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
@@ -16,13 +16,13 @@ from driveflow.snapshots import SnapshotTables
 from validation.inputs.coco_document import read_document
 from validation.inputs.coco_results import read_results
 from validation.inputs.given import Given
-from validation.inputs.join import Predicted, by_names, raw_scene_of, with_each_others_sizes
+from validation.inputs.join import Predicted, by_names, raw_scene_of, refuse_strangers, with_each_others_sizes
 from validation.inputs.label_files import LocalFiles, local_files
 from validation.inputs.label_sets import read_label_set
 from validation.inputs.slices import slices_of
 from validation.inputs.tables import frames_table, given_snapshot, read_table, sources_table
 from validation.inputs.text_rows import SHAPES, are_text_rows, read_text_rows
-from validation.model.scene import EvaluationRequest, Mode
+from validation.model.scene import Correction, EvaluationRequest, Mode
 
 _SNIFFED: Final = 1 << 20
 TEXT: Final = "text"
@@ -32,7 +32,8 @@ TEXT: Final = "text"
 class EvaluationInputs:
     """What is to be evaluated, and how; formats are "auto" or a name, `text_xywh`, `text_xyxy`, `text_xcycwh` of rows.
 
-    Truth is a file or folder, or the tables of a snapshot.
+    Truth is a file or folder, or the tables of a snapshot. What lies in archives or far away was brought to `*_files`,
+    is called `*_name`, and `unread` says what could not be; without, the files are those at the path.
     """
 
     truth: Path | None
@@ -46,6 +47,11 @@ class EvaluationInputs:
     thresholds: tuple[float, ...] = ()
     min_score: float = 0.0
     slices: tuple[str, ...] = ()  # dimensions, attributes of frames, or conditions on frames
+    truth_files: LocalFiles | None = None
+    truth_name: str = ""
+    predictions_files: LocalFiles | None = None
+    predictions_name: str = ""
+    unread: tuple[Correction, ...] = ()
 
 
 def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> EvaluationRequest:
@@ -56,15 +62,17 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
         UsageError: a format that cannot be told, or that there is not.
         NotFoundError: a file or folder that is not there.
     """
-    truth, said = _truth(inputs), _results_of(inputs)
+    truth, said = _named(_truth(inputs), inputs.truth_name), _results_of(inputs)
     if said is not None:
         truth = truth.in_pixels(other_has_shares=False)
         found = Predicted(*read_results(said, truth, progress))
     else:
-        truth, predictions = with_each_others_sizes(truth, _predictions(inputs, truth))
+        predictions = _named(_predictions(inputs, truth), inputs.predictions_name)
+        truth, predictions = with_each_others_sizes(truth, predictions)
         found = by_names(truth, predictions)
+    refuse_strangers(truth, found, inputs.predictions_name or str(inputs.predictions))
     names = _frame_names(truth)
-    raw = raw_scene_of(truth, found, names)
+    raw = raw_scene_of(truth, replace(found, corrections=(*found.corrections, *inputs.unread)), names)
     frames = frames_table(truth, names, raw)
     sources = truth.sources if truth.sources is not None else sources_table(truth, names)
     sections, conditions = slices_of(inputs.slices, frames, sources)
@@ -79,11 +87,15 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
         conditions=conditions,
         min_score=inputs.min_score,
         holdout_id=inputs.holdout_id or truth.source,
-        model_digest=str(inputs.predictions),
+        model_digest=inputs.predictions_name or str(inputs.predictions),
         mode=inputs.mode,
         thresholds=inputs.thresholds,
         raw=raw,
     )
+
+
+def _named(given: Given, name: str) -> Given:
+    return replace(given, source=name) if name else given
 
 
 def _truth(inputs: EvaluationInputs) -> Given:
@@ -92,7 +104,7 @@ def _truth(inputs: EvaluationInputs) -> Given:
     if inputs.truth is None:
         raise UsageError("There is no truth to evaluate against.")
     path, wanted = inputs.truth, inputs.truth_format
-    files = local_files(path)
+    files = inputs.truth_files or local_files(path)
     document = _document(files) if wanted in {"auto", "coco"} else None
     if document is not None:
         return read_document(document, scored=False)
@@ -103,12 +115,13 @@ def _truth(inputs: EvaluationInputs) -> Given:
 
 def _results_of(inputs: EvaluationInputs) -> Path | None:
     """Return the COCO result list that the predictions are, or None where they are something else."""
-    return _results(local_files(inputs.predictions)) if inputs.predictions_format in {"auto", "coco"} else None
+    files = inputs.predictions_files or local_files(inputs.predictions)
+    return _results(files) if inputs.predictions_format in {"auto", "coco"} else None
 
 
 def _predictions(inputs: EvaluationInputs, truth: Given) -> Given:
     path, wanted = inputs.predictions, inputs.predictions_format
-    files = local_files(path)
+    files = inputs.predictions_files or local_files(path)
     if path.suffix == ".parquet":
         return read_table(path)
     document = _document(files) if wanted in {"auto", "coco"} else None

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from itertools import product
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
@@ -73,7 +74,7 @@ def read_text_rows(path: Path, files: LocalFiles, sizes: Mapping[str, tuple[floa
     """
     texts = [item for item in files.paths if item.lower().endswith(".txt") and not _is_list(item)]
     rows = [row for item in texts for row in _read_file(path, files, item)]
-    names = _class_names(files.folder)
+    names = _class_names(files)
     dialect = _dialect(path, rows, sizes, wanted)
     values = np.array([row.values for row in rows], np.float64).reshape(len(rows), -1)
     score, box = _columns(values, dialect.score)
@@ -145,7 +146,7 @@ def _dialect(path: Path, rows: Sequence[_Row], sizes: Mapping[str, tuple[float, 
     scores: tuple[ScoreAt, ...] = ("first", "last") if lengths == {_BOX + 1} else ("none",)
     values = np.array([row.values for row in rows], np.float64)
     size = np.array([sizes.get(stem_of(row.file).rpartition("/")[2], (np.inf, np.inf)) for row in rows])
-    known = path.name if path.is_dir() else path.parent.name
+    known = path.parent.name if path.is_file() else path.name
     hint = next((shape for word, shape in _HINTS.items() if word in known.lower()), None)
     ways = []
     for score, shape in product(scores, (wanted,) if wanted in SHAPES else SHAPES):
@@ -188,11 +189,17 @@ def _misfits(box: Floats, shape: str, limits: Floats) -> int:
     return int((turned | outside).sum())
 
 
-def _class_names(folder: Path) -> Mapping[str, str]:
-    """Return the names of class numbers, from a list in the folder or the one above it."""
-    for home in (folder, folder.parent):
-        for pattern in _LISTS:
-            for path in sorted(home.glob(pattern)):
-                lines = path.read_text("utf-8-sig", errors="replace").splitlines()
-                return {str(number): line.strip() for number, line in enumerate(lines) if line.strip()}
+def _class_names(files: LocalFiles) -> Mapping[str, str]:
+    """Return the names of class numbers, from a list among the files or in the folder above them."""
+    for pattern in _LISTS:
+        inside = [path for path in files.paths if fnmatch(path.rpartition("/")[2], pattern)]
+        above = sorted(files.folder.parent.glob(pattern)) if files.elsewhere is None else []
+        lists = [*(files.read(path) for path in sorted(inside, key=_depth)), *(path.read_bytes() for path in above)]
+        for data in lists[:1]:
+            lines = data.decode("utf-8-sig", "replace").splitlines()
+            return {str(number): line.strip() for number, line in enumerate(lines) if line.strip()}
     return {}
+
+
+def _depth(path: str) -> tuple[int, str]:
+    return path.count("/"), path
