@@ -1,6 +1,8 @@
 """Near vectors and k-center beside numpy, scikit-learn and faiss over the same vectors, one thread each.
 
-DRIVEFLOW_BENCH_VECTORS says how many there are; `benchmarks.peers` tells where faiss, a peer, comes from.
+DRIVEFLOW_BENCH_VECTORS says how many there are, DRIVEFLOW_BENCH_DIMENSIONS how long; `benchmarks.peers` tells where
+faiss, a peer, comes from, which is left out beyond DRIVEFLOW_BENCH_MOST_FAISS_VECTORS (100,000). Last the filter itself
+thins DRIVEFLOW_BENCH_FILTERED frames (1,000,000; 0: none) by vectors of 512 numbers, and may hold 8 GiB.
 """
 
 import json
@@ -16,10 +18,15 @@ from benchmarks import peers
 from benchmarks.contender import Figure, measure, print_table, run_as_contender
 
 COUNT = int(os.environ.get("DRIVEFLOW_BENCH_VECTORS", "20000"))
-DIMENSIONS = 384
+DIMENSIONS = int(os.environ.get("DRIVEFLOW_BENCH_DIMENSIONS", "384"))
+FILTERED = int(os.environ.get("DRIVEFLOW_BENCH_FILTERED", "1000000"))
+FILTERED_DIMENSIONS = 512
+MOST_FILTERED_MB = 8 * 2**30 / 1e6
 LIMIT = 0.05
 CENTRES = max(10, COUNT // 100)
 RUN = 60  # frames of one drive through one place
+PER_DRIVE = 5_000
+FRAME_NS = 100_000_000
 BLOCK = 1_000
 ADDED = 1_000
 ADD_PEER = "numpy, product of new and kept"
@@ -86,6 +93,32 @@ def added_numpy() -> Callable[[], float]:
         return float(near.sum())
 
     return work
+
+
+def filtered() -> Callable[[], float]:
+    """Thin frames by vector as the filter does, drive by drive and across drives; no hash is near another."""
+    import pyarrow as pa
+
+    from driveflow.embeddings.vector_store import FrameVectors
+    from driveflow.flow.sections import NearDuplicateSection
+    from filtering.near_duplicates import Candidates, thin
+    from filtering.places import Sightings
+
+    def candidates(rows: np.ndarray) -> Candidates:
+        count = len(rows)
+        frame, codes = np.arange(count), np.random.default_rng(3).integers(0, 2**63, count, dtype=np.uint64)
+        times, nowhere = frame % PER_DRIVE * FRAME_NS, np.full((count, 3), np.nan)
+        seen = Sightings(frame, frame // PER_DRIVE, np.zeros(count, int), times, nowhere, frame)
+        ids = pa.array([f"{number:08d}" for number in range(count)])
+        return Candidates(
+            ids, codes, seen, np.zeros(count, int), np.zeros(count, bool), vectors=FrameVectors(ids, rows)
+        )
+
+    section = NearDuplicateSection(embedding="synthetic")
+    rows = vectors()
+    thin(candidates(rows[:500]), section)  # compiles
+    asked = candidates(rows)
+    return lambda: float(len(rows) - len(thin(asked, section).frame))
 
 
 def near_blocked() -> Callable[[], float]:
@@ -182,13 +215,16 @@ CENTRE: dict[str, Any] = {
     "scikit-learn, pairwise distances": centre_sklearn,
 }
 FAISS = "faiss Flat, range search"
+FILTER = "driveflow, the filter by vector"
+MOST_BY_FAISS = int(os.environ.get("DRIVEFLOW_BENCH_MOST_FAISS_VECTORS", "100000"))
 
 
 def main() -> None:
     """Print the tables; the answers are how many are kept, and how far the last centre was from the others."""
     os.environ.update(ONE_THREAD)
     near = [measure("benchmarks.bench_vectors", name) for name in NEAR]
-    if faiss := peers.python_of("faiss"):
+    faiss = peers.python_of("faiss")
+    if faiss and COUNT <= MOST_BY_FAISS:
         near.append(_with_faiss(faiss))
     print_table(f"Leader rule over {COUNT:,} x {DIMENSIONS} vectors, cosine distance {LIMIT}", near, NEAR_PEER)
     print()
@@ -197,6 +233,23 @@ def main() -> None:
     print()
     centre = [measure("benchmarks.bench_vectors", name) for name in CENTRE]
     print_table(f"k-center: {CENTRES:,} of {COUNT:,} x {DIMENSIONS} vectors", centre, CENTRE_PEER)
+    if FILTERED:
+        print()
+        _print_filtered()
+
+
+def _print_filtered() -> None:
+    """Print what it takes to thin so many frames; the answer is how many are kept."""
+    size = {"DRIVEFLOW_BENCH_VECTORS": str(FILTERED), "DRIVEFLOW_BENCH_DIMENSIONS": str(FILTERED_DIMENSIONS)}
+    os.environ.update(size)
+    figure = measure("benchmarks.bench_vectors", FILTER)
+    vectors_mb = 4 * FILTERED * FILTERED_DIMENSIONS / 1e6
+    title = (
+        f"{FILTERED:,} frames by {FILTERED_DIMENSIONS}-d vector; vectors alone are {vectors_mb:,.0f} MB, 8 GiB allowed"
+    )
+    print_table(title, [figure], FILTER)
+    if figure.peak_mb > MOST_FILTERED_MB:
+        raise SystemExit(f"The filter held {figure.peak_mb:,.0f} MB, more than 8 GiB.")
 
 
 def _with_faiss(python: str) -> Figure:
@@ -207,4 +260,4 @@ def _with_faiss(python: str) -> Figure:
 
 
 if __name__ == "__main__":
-    sys.exit(run_as_contender({**NEAR, **ADD, **CENTRE, FAISS: near_faiss}))
+    sys.exit(run_as_contender({**NEAR, **ADD, **CENTRE, FAISS: near_faiss, FILTER: filtered}))

@@ -143,7 +143,7 @@ def _ask_by_vector(
         return
     ids = candidates.frame_ids.take(pa.array(asking))
     vectors = source.rows(ids.slice(settled))
-    kept = near_kept(vectors, members, rules, source.parts(ids.slice(0, settled)) if settled else ())
+    kept = near_kept(vectors, members, rules, source.parts(ids.slice(0, settled))) if settled else no_pairs(len(asking))
     near = NearVectors(vectors, later(members, settled), rules, may_lead[settled:])
     near.pass_by(walk.asked - settled)
     while walk.asked < len(asking):

@@ -11,3 +11,4 @@ import numba
 
 _OPTIONS: Final[dict[str, Any]] = {"cache": True, "nogil": True, "_nrt": False}  # numba's types leave out the last
 borrowing: Final[Any] = numba.njit(**_OPTIONS)
+borrowing_in_any_order: Final[Any] = numba.njit(**_OPTIONS, fastmath=True)  # sums may be in any order

@@ -2,14 +2,12 @@
 
 from typing import Any, Final, NamedTuple
 
-import numba
 import numpy as np
 
+from driveflow.neighbours.borrowing import borrowing, borrowing_in_any_order
 from driveflow.neighbours.cosine import STEPS, Floats, Ints, Vectors
 from driveflow.neighbours.leader_rows import Mask, NamedPairs
 
-compiled: Any = numba.njit(cache=True, nogil=True)
-_in_any_order: Any = numba.njit(cache=True, nogil=True, fastmath=True)  # for bounds only: they have room to err
 _FARTHEST: Final = 2.0
 
 
@@ -57,7 +55,7 @@ class Choice(NamedTuple):
     nearest: Floats
 
 
-@compiled
+@borrowing
 def distance(left: Any, right: Any) -> float:  # noqa: ANN401 rows
     """Return 1 - cosine of two rows of length 1, from 0 to 2; it is 1 where either is all zeros."""
     one, two, three, four = 0.0, 0.0, 0.0, 0.0
@@ -73,7 +71,7 @@ def distance(left: Any, right: Any) -> float:  # noqa: ANN401 rows
     return min(max(steps / STEPS, 0.0), _FARTHEST)
 
 
-@_in_any_order
+@borrowing_in_any_order  # for bounds only: they have room to err
 def _product(left: Any, right: Any) -> float:  # noqa: ANN401
     total = np.float32(0)
     for at in range(len(left)):
@@ -81,21 +79,25 @@ def _product(left: Any, right: Any) -> float:  # noqa: ANN401
     return total
 
 
-@compiled
 def distances(pairs: PairsOfRows, limit: float, spare: float) -> Floats:
     """Return the cosine distance of each pair of rows, and infinity where it is over `limit`."""
+    found = np.full(len(pairs.left), np.inf)
+    _fill(pairs, limit, spare, found)
+    return found
+
+
+@borrowing
+def _fill(pairs: PairsOfRows, limit: float, spare: float, found: Floats) -> None:
     left, right = pairs.left, pairs.right
-    found = np.full(len(left), np.inf)
     for pair in range(len(left)):
         one, other = pairs.vectors[left[pair]], pairs.others[right[pair]]
         if 1.0 - _product(one, other) - spare <= limit:
             apart = distance(one, other)
             if apart <= limit:
                 found[pair] = apart
-    return found
 
 
-@compiled
+@borrowing
 def decide(first: int, named: NamedPairs, spared: Mask, found: Followed) -> None:
     """Let each item from `first` on lead or follow the nearest leader that is named to it, of several the first."""
     for asked in range(len(named.starts) - 1):
@@ -109,7 +111,7 @@ def decide(first: int, named: NamedPairs, spared: Mask, found: Followed) -> None
             found.leader[item], found.distance[item] = best, nearest
 
 
-@compiled
+@borrowing
 def come_closer(asking: Grouped, others: Grouped, bounds: Vectors, spare: float, nearest: Floats) -> None:
     """Put the distances of each of `asking` to `others` into its row of `nearest`, which holds the least, sorted."""
     last = nearest.shape[1] - 1
@@ -128,7 +130,7 @@ def come_closer(asking: Grouped, others: Grouped, bounds: Vectors, spare: float,
                 nearest[item, at] = apart
 
 
-@compiled
+@borrowing
 def choose(space: Space, choice: Choice, begin: int, end: int) -> None:
     """Fill the centres from `begin` to `end`, each with the row that is farthest from all before it.
 
@@ -150,7 +152,7 @@ def choose(space: Space, choice: Choice, begin: int, end: int) -> None:
         choice.centres[step], choice.radius[step], nearest[best] = best, farthest, -1.0
 
 
-@compiled
+@borrowing
 def catch_up(rows: Ints, bounds: Vectors, begin: int, space: Space, choice: Choice) -> None:
     """Compare `rows` with the centres from `begin` on; `bounds` holds the products of their coordinates."""
     for asked in range(len(rows)):
@@ -161,7 +163,7 @@ def catch_up(rows: Ints, bounds: Vectors, begin: int, space: Space, choice: Choi
         choice.compared[row] = max(choice.compared[row], begin + bounds.shape[1])
 
 
-@compiled
+@borrowing
 def _compare(row: int, farthest: float, step: int, space: Space, choice: Choice) -> None:
     """Compare a row with the centres it has not seen, until it cannot be the farthest."""
     while choice.compared[row] < step and choice.nearest[row] >= farthest:
@@ -172,7 +174,7 @@ def _compare(row: int, farthest: float, step: int, space: Space, choice: Choice)
         choice.compared[row] += 1
 
 
-@compiled
+@borrowing
 def _measure(row: int, centre: int, space: Space, choice: Choice) -> None:
     one, other = space.vectors[row], space.vectors[centre]
     if 1.0 - _product(one, other) - space.spare < choice.nearest[row]:
