@@ -31,6 +31,10 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
         typer.Option(help="class, size, occlusion, weather ..., several as class*size, or a condition on frames."),
     ] = None,
     more_slices: Annotated[list[str] | None, typer.Argument(metavar="[SLICE...]", help="More slices.")] = None,
+    box_edges: Annotated[
+        Literal["format", "written", "inclusive"],
+        typer.Option(help="What corners are: as the format has it, edges as written, or the first and last pixel."),
+    ] = "format",
     iou: Annotated[str, typer.Option(help="Thresholds of overlap, 0.3,0.5 ...; empty: COCO's ten.")] = "",
     min_score: Annotated[float, typer.Option(min=0.0, help="Detections under it are not counted.")] = 0.0,
     to: Annotated[Path | None, typer.Option("--to", help="Write here, not to stdout.", dir_okay=False)] = None,
@@ -47,9 +51,12 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
       driveflow evaluate --truth gt.json --predictions results.json
       driveflow evaluate --truth city-holdout --predictions results.parquet --slices weather -o json
       driveflow evaluate --truth voc/Annotations --predictions dets --format voc,text_xyxy -o html --to page.html
+      driveflow evaluate --truth gts --predictions dets --mode coco --box-edges inclusive --iou 0.1,0.3,0.5
 
     Exit codes: 0 measured, 1 a file that no evaluator may count, 2 usage, 3 not found.
     """
+    from dataclasses import replace
+
     from cli.data.progress import shown_progress
     from cli.evaluate_files import bringing
     from validation.inputs.read_inputs import read_request
@@ -59,6 +66,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
     with bringing() as sides:
         inputs = _inputs(sides, (truth, predictions), label_format, (workspace, profile))
         inputs = _asked(inputs, mode, (*(slices or ()), *(more_slices or ())), iou, min_score)
+        inputs = replace(inputs, box_edges=box_edges)
         with shown_progress("reading") as progress:
             request = read_request(inputs, progress)
         evaluation = measure(request)
@@ -171,8 +179,12 @@ def _words(evaluation: "Evaluation") -> str:
     found: list[dict[str, Json]] = [
         {"not as given": item.kind, "times": item.count, "what was done": item.done} for item in evaluation.corrections
     ]
+    voc: list[dict[str, Json]] = [
+        {"Pascal VOC, IoU": part.overlap, "11 points": part.eleven_point, "every point": part.every_point}
+        for part in evaluation.voc
+    ]
     counted = (
         f"mode {evaluation.mode}: {evaluation.frames:,} frames, {evaluation.drive_groups:,} drive groups, "
         f"{evaluation.objects:,} objects, {evaluation.detections:,} detections"
     )
-    return "\n\n".join([counted, *(table(rows) for rows in (numbers, classes, slices, found) if rows)])
+    return "\n\n".join([counted, *(table(rows) for rows in (numbers, voc, classes, slices, found) if rows)])

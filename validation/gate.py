@@ -41,9 +41,9 @@ class JudgeRequest:
 def judge(request: JudgeRequest) -> Verdict:
     """Return the verdict.
 
-    BLOCK: a leak, a missed floor, a past failure of a regression set that is back, a limit of cost that is passed, or the
-    headline or a slice proven worse than its margin (Holm over these claims). PASS: none of that, and the headline and
-    every required slice are proven not worse than their margins. Otherwise NEEDS DATA.
+    BLOCK: a leak, a missed floor, a past failure of a regression set that is back, a limit of cost that is passed, or
+    the headline or a slice proven worse than its margin (Holm over these claims). PASS: none of that, and the headline
+    and every required slice are proven not worse than their margins. Otherwise NEEDS DATA.
 
     Raises:
         InvalidInputError: the two models were not measured by one code in one mode on the same hold-out.

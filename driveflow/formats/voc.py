@@ -38,7 +38,16 @@ def read_voc(files: LabelFiles, annotations: str = "") -> LabelSet:
     or a dataset_meta.json name.
     Files in ImageSets/Main give the splits.
     """
-    reader = _Voc(files, PictureFinder(files.paths), LabelSetBuilder(), _splits(files))
+    return _read(files, annotations, as_written=False)
+
+
+def read_voc_as_written(files: LabelFiles, annotations: str = "") -> LabelSet:
+    """Return the same with the corners as the files spell them: a box of one pixel has no area then."""
+    return _read(files, annotations, as_written=True)
+
+
+def _read(files: LabelFiles, annotations: str, *, as_written: bool) -> LabelSet:
+    reader = _Voc(files, PictureFinder(files.paths), LabelSetBuilder(), _splits(files), as_written)
     for path in voc_files(Sniffer(within(files, annotations))) or ([annotations] if annotations in files.paths else []):
         reader.read(path)
     return reader.finish()
@@ -90,6 +99,7 @@ class _Voc:
     finder: PictureFinder
     builder: LabelSetBuilder
     splits: _Splits
+    as_written: bool  # corners as the files spell them
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
     rows: list[dict[str, object]] = field(default_factory=list)
     at_zero: int = 0
@@ -144,7 +154,7 @@ class _Voc:
     def _row(self, path: str, element: XmlElement) -> dict[str, object] | None:
         name = element.text_at("name")
         corners = self._corners(element.find("bndbox"))
-        if not name or corners is None or not has_area(corners):
+        if not name or corners is None or not self._is_box(corners):
             detail = "an object without a name" if not name else f"{name}: no bndbox of a box with an area"
             reason = "label_syntax" if not name else "label_bad_box"
             self.builder.problems.append(LabelProblem(path, reason, detail, element.line, 1))
@@ -157,14 +167,23 @@ class _Voc:
             "attributes": canonical_json(_attributes(element)),
         }
 
+    def _is_box(self, corners: Corners) -> bool:
+        x1, y1, x2, y2 = corners
+        return has_area((x1, y1, x2 + 1, y2 + 1) if self.as_written else corners)
+
     def _corners(self, box: XmlElement | None) -> Corners | None:
-        """Return the corners from 0 and with the last edge exclusive; only the first pixel's number changes."""
+        """Return the corners from 0 and with the last edge exclusive; only the first pixel's number changes.
+
+        Where they are to stay `as_written`, none does.
+        """
         if box is None:
             return None
         try:
             x1, y1, x2, y2 = (float(box.text_at(name)) for name in ("xmin", "ymin", "xmax", "ymax"))
         except ValueError:
             return None
+        if self.as_written:
+            return x1, y1, x2, y2
         self.at_zero += 0 <= min(x1, y1) < 1
         # a corner at 0 comes from a tool that counts from 0: there is no pixel before the first
         return (x1 - 1 if not 0 <= x1 < 1 else 0.0, y1 - 1 if not 0 <= y1 < 1 else 0.0, x2, y2)

@@ -22,6 +22,7 @@ GIVEN_FRAMES: Final = pl.Schema(
         "attributes": pl.String,  # JSON object
     }
 )
+SIZE_UNKNOWN: Final = "picture_size_unknown"
 GIVEN_CLASSES: Final = pl.Schema({"key": pl.String, "name": pl.String})
 
 
@@ -76,5 +77,5 @@ class Given:
         factor = np.where(self.normalised[:, None] & ~unknown[:, None], np.tile(known, 2), 1.0)
         boxes = replace(self.boxes, corners=self.boxes.corners * factor, size=None)
         done = "boxes stay shares of the picture: APs, APm, APl, ARs, ARm and ARl say nothing"
-        lost = [Correction("picture_size_unknown", int(unknown.sum()), (self.source,), done)] if unknown.any() else []
+        lost = [Correction(SIZE_UNKNOWN, int(unknown.sum()), (self.source,), done)] if unknown.any() else []
         return replace(self, boxes=boxes, normalised=None, corrections=(*self.corrections, *lost))

@@ -16,6 +16,7 @@ from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.label_set import LabelSet
 from driveflow.formats.path_index import plain_path
 from driveflow.formats.picture_finder import stem_of
+from driveflow.formats.voc import read_voc_as_written
 
 _NAMED: Final = re.compile(r"^(?:\w+ )?('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\") is no file of this batch")
 _BESIDE: Final = {"voc": ".xml", "kitti": ".txt", "yolo": ".txt", "dota": ".txt", "labelme": ".json"}
@@ -76,12 +77,13 @@ def local_files(path: Path) -> LocalFiles:
     return LocalFiles(path, found)
 
 
-def read_labels(files: LocalFiles, label_format: str) -> LabelSet:
+def read_labels(files: LocalFiles, label_format: str, *, as_written: bool = False) -> LabelSet:
     """Return what the labels say, where every picture that they speak of counts as there.
 
     A picture that a file of its own speaks of is taken to lie beside it; one that is named is looked for once more.
+    With `as_written`, corners are as the files spell them, whatever the format means by them.
     """
-    read = FORMATS[label_format].read
+    read = read_voc_as_written if as_written and label_format == "voc" else FORMATS[label_format].read
     if label_format in _BESIDE:
         files = files.with_pictures(_beside(files.paths, _BESIDE[label_format]))
     if label_format == "open_images":

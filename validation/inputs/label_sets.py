@@ -23,8 +23,12 @@ _DONE = {"label_frames_without_box": "counted where a frame has a box; predictio
 _CORNERS = ("x1", "y1", "x2", "y2")
 
 
-def read_label_set(path: Path, files: LocalFiles, label_format: str, *, scored: bool) -> Given:
+def read_label_set(
+    path: Path, files: LocalFiles, label_format: str, *, scored: bool, as_written: bool = False
+) -> Given:
     """Return what the labels at `path` say; `scored`: its boxes are predictions, and those without a score are not.
+
+    With `as_written`, corners are as the files spell them, whatever the format means by them.
 
     Raises:
         UsageError: no format is called so.
@@ -34,7 +38,7 @@ def read_label_set(path: Path, files: LocalFiles, label_format: str, *, scored: 
         raise UsageError(f"No format is called {label_format!r}. Known: coco, text, {', '.join(sorted(FORMATS))}.")
     found = detect_format(files) if label_format == "auto" else label_format
     files, unknown = with_frames_of_boxes(files) if found == "waymo" else (files, ())
-    labels = read_labels(files, found)
+    labels = read_labels(files, found, as_written=as_written)
     labels = replace(labels, problems=(*labels.problems, *unknown))
     given = replace(_with_sizes(_given(path, labels, scored=scored), files), uploads=found == "label_studio")
     if not len(given.boxes) and labels.problems:

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -15,7 +15,7 @@ from driveflow.progress import Progress, silent
 from driveflow.snapshots import SnapshotTables
 from validation.inputs.coco_document import read_document
 from validation.inputs.coco_results import read_results
-from validation.inputs.given import Given
+from validation.inputs.given import SIZE_UNKNOWN, Given
 from validation.inputs.join import Predicted, by_names, raw_scene_of, refuse_strangers, with_each_others_sizes
 from validation.inputs.label_files import LocalFiles, local_files
 from validation.inputs.label_sets import read_label_set
@@ -26,6 +26,11 @@ from validation.model.scene import Correction, EvaluationRequest, Mode
 
 _SNIFFED: Final = 1 << 20
 TEXT: Final = "text"
+BoxEdges: TypeAlias = Literal["format", "written", "inclusive"]
+"""What corners mean. format: what the format says, edges but for VOC, which counts pixels from 1 and includes the last.
+
+written: edges as they are spelled, also in VOC. inclusive: as spelled, and the last pixel belongs to the box.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +57,7 @@ class EvaluationInputs:
     predictions_files: LocalFiles | None = None
     predictions_name: str = ""
     unread: tuple[Correction, ...] = ()
+    box_edges: BoxEdges = "format"
 
 
 def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> EvaluationRequest:
@@ -70,6 +76,8 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
         predictions = _named(_predictions(inputs, truth), inputs.predictions_name)
         truth, predictions = with_each_others_sizes(truth, predictions)
         found = by_names(truth, predictions)
+    if inputs.box_edges == "inclusive":
+        truth, found = _with_last_pixels(truth, found)
     refuse_strangers(truth, found, inputs.predictions_name or str(inputs.predictions))
     names = _frame_names(truth)
     raw = raw_scene_of(truth, replace(found, corrections=(*found.corrections, *inputs.unread)), names)
@@ -98,8 +106,19 @@ def _named(given: Given, name: str) -> Given:
     return replace(given, source=name) if name else given
 
 
+def _with_last_pixels(truth: Given, found: Predicted) -> tuple[Given, Predicted]:
+    if any(item.kind == SIZE_UNKNOWN for item in (*truth.corrections, *found.corrections)):
+        raise UsageError(
+            f"{truth.source}: boxes are shares of pictures, and nobody says how large those are; there is no last pixel."
+        )
+    boxes = replace(truth, boxes=truth.boxes.with_last_pixel())
+    return boxes, replace(found, boxes=found.boxes.with_last_pixel())
+
+
 def _truth(inputs: EvaluationInputs) -> Given:
     if inputs.snapshot is not None:
+        if inputs.box_edges != "format":
+            raise UsageError("--box-edges is about files as they are written; the boxes of a snapshot have edges.")
         return given_snapshot(inputs.holdout_id, inputs.snapshot)
     if inputs.truth is None:
         raise UsageError("There is no truth to evaluate against.")
@@ -110,7 +129,7 @@ def _truth(inputs: EvaluationInputs) -> Given:
         return read_document(document, scored=False)
     if wanted.startswith(TEXT) or (wanted == "auto" and are_text_rows(files)):
         return read_text_rows(path, files, {}, _shape(wanted))
-    return read_label_set(path, files, wanted, scored=False)
+    return read_label_set(path, files, wanted, scored=False, as_written=inputs.box_edges != "format")
 
 
 def _results_of(inputs: EvaluationInputs) -> Path | None:
@@ -129,7 +148,7 @@ def _predictions(inputs: EvaluationInputs, truth: Given) -> Given:
         return read_document(document, scored=True)
     if wanted.startswith(TEXT) or (wanted == "auto" and are_text_rows(files)):
         return read_text_rows(path, files, _sizes(truth), _shape(wanted))
-    return read_label_set(path, files, wanted, scored=True)
+    return read_label_set(path, files, wanted, scored=True, as_written=inputs.box_edges != "format")
 
 
 def _shape(wanted: str) -> str:

@@ -46,7 +46,7 @@ def with_parts(
         errors=errors,
         delta_ap=find_delta_ap(scene, matches, errors, order),
         calibration=find_calibration(scene, matches),
-        voc=voc(scene, nearest, order),
+        voc=voc(scene, nearest, order, tuple(sorted(request.thresholds)) or (0.5,)),
         kitti=kitti(scene, matches, order),
         false_alarms=find_false_alarms(scene, matches, mistakes.shown),
         dimensions=find_dimensions(material),

@@ -1,7 +1,7 @@
 """Truth and predictions as they were given: arrays in the order of the files, before anything is left out."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -36,6 +36,11 @@ class RawBoxes:
     def sizes(self) -> Floats:
         """Return width and height of each box."""
         return self.size if self.size is not None else self.corners[:, 2:] - self.corners[:, :2]
+
+    def with_last_pixel(self) -> "RawBoxes":
+        """Return the same where the corners were numbers of pixels, and the last pixel belongs to the box."""
+        last = np.array([0.0, 0.0, 1.0, 1.0])
+        return replace(self, corners=self.corners + last, size=None if self.size is None else self.size + 1.0)
 
     def rows(self, rows: Ints) -> "RawBoxes":
         """Return some of the boxes, in that order."""
