@@ -109,7 +109,7 @@ def _named(given: Given, name: str) -> Given:
 def _with_last_pixels(truth: Given, found: Predicted) -> tuple[Given, Predicted]:
     if any(item.kind == SIZE_UNKNOWN for item in (*truth.corrections, *found.corrections)):
         raise UsageError(
-            f"{truth.source}: boxes are shares of pictures, and nobody says how large those are; there is no last pixel."
+            f"{truth.source}: boxes are shares of pictures, and nobody says how large: there is no last pixel."
         )
     boxes = replace(truth, boxes=truth.boxes.with_last_pixel())
     return boxes, replace(found, boxes=found.boxes.with_last_pixel())
