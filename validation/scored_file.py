@@ -20,12 +20,11 @@ import zstandard
 from driveflow.errors import InvalidInputError
 from validation.model.evaluation import Evaluation
 from validation.model.places import Places
-from validation.model.scene import Bools
 from validation.model.scored import Measure, Scored, ScoredSlice, scored_of
 from validation.model.sweep import Sweep
 
 KEY = "scored"  # of an evaluation's JSON
-_FORM = 3
+_FORM = 4
 _MOST_BYTES = 1 << 31
 _LEVEL = 9
 _SWEEP = {
@@ -36,9 +35,10 @@ _OTHERS = {
     "frame_group": "<i4", "annotated": "|u1", "frame_key": "<u8", "object_corners": "<i4", "object_found": "|u1",
     "region_frame": "<i4", "region_label": "<i4", "region_corners": "<i4", "false_frame": "<i4", "false_label": "<i4",
     "false_corners": "<i4", "slice_rows": "<i4",
-    "slice_starts": "<i8", "part_right": "<u2", "part_counted": "<u2", "part_object_frame": "<i4",
-    "part_object_label": "<i4", "part_object_starts": "<i8",
+    "slice_starts": "<i8", "part_starts": "<i8", "part_object_starts": "<i8",
 }  # fmt: skip
+_PARTS = {f"part_{name}": kind for name, kind in _SWEEP.items()}  # of slices of some objects, one after the other
+_KINDS = _SWEEP | _OTHERS | _PARTS
 
 
 def scored_text(evaluation: Evaluation) -> str:
@@ -118,7 +118,7 @@ def _arrays(scored: Scored) -> dict[str, "np.ndarray[Any, Any]"]:
         **_part_arrays([part.sweep for part in scored.slices if part.sweep is not None]),
     }
     values = {name: getattr(scored.sweep, name) for name in _SWEEP} | others
-    return {name: np.ascontiguousarray(values[name].astype(kind)) for name, kind in (_SWEEP | _OTHERS).items()}
+    return {name: np.ascontiguousarray(values[name].astype(kind)) for name, kind in _KINDS.items()}
 
 
 def _place_arrays(name: str, found: Places) -> dict[str, "np.ndarray[Any, Any]"]:
@@ -130,42 +130,49 @@ def _places(name: str, arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> Places:
 
 
 def _part_arrays(parts: Sequence[Sweep]) -> dict[str, "np.ndarray[Any, Any]"]:
-    """Return what the sweeps of slices of some objects have of their own, a slice after the other."""
+    """Return the sweeps of slices of some objects, one after the other."""
     nothing = np.zeros(0, np.int64)
+    columns = {name: np.concatenate([nothing, *(getattr(part, name) for part in parts)]) for name in _SWEEP}
     return {
-        "part_right": np.concatenate([nothing, *(part.right for part in parts)]),
-        "part_counted": np.concatenate([nothing, *(part.counted for part in parts)]),
-        "part_object_frame": np.concatenate([nothing, *(part.object_frame for part in parts)]),
-        "part_object_label": np.concatenate([nothing, *(part.object_label for part in parts)]),
+        **{f"part_{name}": values for name, values in columns.items()},
+        "part_starts": np.cumsum([0, *(len(part.frame) for part in parts)]),
         "part_object_starts": np.cumsum([0, *(len(part.object_frame) for part in parts)]),
     }
 
 
-def _slices(
-    header: Any,  # noqa: ANN401 JSON
-    sweep: Sweep,
-    arrays: Mapping[str, "np.ndarray[Any, Any]"],
-) -> Iterator[ScoredSlice]:
-    rows, starts = arrays["slice_rows"].astype(np.int64), arrays["part_object_starts"].tolist()
-    shape = (-1, len(sweep.frame)) if len(sweep.frame) else (len(starts) - 1, 0)
-    right, counted = (arrays[name].reshape(shape).astype(np.uint16) for name in ("part_right", "part_counted"))
-    number = 0
+def _slices(header: Any, arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> Iterator[ScoredSlice]:  # noqa: ANN401 JSON
+    rows, sweeps = arrays["slice_rows"].astype(np.int64), _parts(arrays, len(header["classes"]) + 1)
     names, bounds = map(str, header["slices"]), pairwise(arrays["slice_starts"])
     for name, (first, last), of_objects in zip(names, bounds, header["of_objects"], strict=True):
-        if not of_objects:
-            yield ScoredSlice(name, rows[first:last])
-            continue
-        objects = slice(starts[number], starts[number + 1])
-        frame, label = (arrays[f"part_object_{what}"][objects].astype(np.int32) for what in ("frame", "label"))
-        own = {"right": right[number], "counted": counted[number], "object_frame": frame, "object_label": label}
-        yield ScoredSlice(name, rows[first:last], replace(sweep, **own))
-        number += 1
+        yield ScoredSlice(name, rows[first:last], next(sweeps) if of_objects else None)
+
+
+def _parts(arrays: Mapping[str, "np.ndarray[Any, Any]"], starts: int) -> Iterator[Sweep]:
+    """Yield the sweeps of slices of some objects, each of which has so many `starts`."""
+    bounds = pairwise(arrays["part_starts"].tolist()), pairwise(arrays["part_object_starts"].tolist())
+    for number, (rows, objects) in enumerate(zip(*bounds, strict=True)):
+        of_objects = dict.fromkeys(("object_frame", "object_label"), slice(*objects))
+        places = {"start": slice(number * starts, (number + 1) * starts), **of_objects}
+        yield _sweep({name: arrays[f"part_{name}"][places.get(name, slice(*rows))] for name in _SWEEP})
+
+
+def _sweep(arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> Sweep:
+    return Sweep(
+        start=arrays["start"].astype(np.int64),
+        frame=arrays["frame"].astype(np.int32),
+        tied=arrays["tied"].astype(bool),
+        late=arrays["late"].astype(bool),
+        right=arrays["right"].astype(np.uint16),
+        counted=arrays["counted"].astype(np.uint16),
+        object_frame=arrays["object_frame"].astype(np.int32),
+        object_label=arrays["object_label"].astype(np.int32),
+    )
 
 
 def _read_arrays(shapes: list[tuple[str, list[int]]], data: bytes) -> dict[str, "np.ndarray[Any, Any]"]:
-    kinds, found, at = _SWEEP | _OTHERS, {}, 0
+    found, at = {}, 0
     for name, shape in shapes:
-        kind = np.dtype(kinds[name])
+        kind = np.dtype(_KINDS[name])
         count = int(np.prod(shape, dtype=np.int64))
         found[name] = np.frombuffer(data, kind, count, at).reshape(shape)
         at += count * kind.itemsize
@@ -178,61 +185,56 @@ def _scored(header: Any, arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> Scored
     if header["form"] != _FORM:
         raise ValueError(f"form {header['form']!r}, this driveflow reads {_FORM}")
     classes, objects = tuple(map(str, header["classes"])), len(arrays["object_frame"])
-    found = Scored(
+    return Scored(
         measure=Measure(**{name: str(header["measure"][name]) for name in ("holdout", "code", "mode")}),
         holdout_id=str(header["holdout_id"]),
         model_digest=str(header["model_digest"]),
         classes=classes,
         frame_group=arrays["frame_group"].astype(np.int64),
         annotated=np.unpackbits(arrays["annotated"], axis=1, count=len(classes)).astype(bool),
-        sweep=Sweep(
-            start=arrays["start"].astype(np.int64),
-            frame=arrays["frame"].astype(np.int32),
-            tied=arrays["tied"].astype(bool),
-            late=arrays["late"].astype(bool),
-            right=arrays["right"].astype(np.uint16),
-            counted=arrays["counted"].astype(np.uint16),
-            object_frame=arrays["object_frame"].astype(np.int32),
-            object_label=arrays["object_label"].astype(np.int32),
-        ),
+        sweep=_sweep(arrays),
         frame_key=arrays["frame_key"].astype(np.uint64),
         object_corners=arrays["object_corners"].astype(np.int32),
         object_found=np.unpackbits(arrays["object_found"], count=objects).astype(bool),
         regions=_places("region", arrays),
         false=_places("false", arrays),
+        slices=tuple(_slices(header, arrays)),
     )
-    return replace(found, slices=tuple(_slices(header, found.sweep, arrays)))
 
 
 def _check(found: Scored, where: str) -> None:
     """Refuse rows that point nowhere, so that compiled code need not look."""
-    sweep, frames, classes = found.sweep, len(found.frame_group), len(found.classes)
-    columns = (sweep.tied, sweep.late, sweep.right, sweep.counted)
+    frames, classes = len(found.frame_group), len(found.classes)
+    sweeps = [found.sweep, *(part.sweep for part in found.slices if part.sweep is not None)]
     indices: list[tuple[np.ndarray[Any, Any], int]] = [
-        (sweep.frame, frames),
-        (sweep.object_frame, frames),
-        (sweep.object_label, classes),
         (found.frame_group, max(frames, 1)),
         *((part.frame, frames) for part in (found.regions, found.false)),
         *((part.label, classes) for part in (found.regions, found.false)),
         *((part.rows, frames) for part in found.slices),
-        *((part.sweep.object_frame, frames) for part in found.slices if part.sweep is not None),
-        *((part.sweep.object_label, classes) for part in found.slices if part.sweep is not None),
     ]
     sound = (
-        len(sweep.start) == classes + 1
-        and int(sweep.start[0]) == 0
-        and int(sweep.start[-1]) == len(sweep.frame)
-        and bool((np.diff(sweep.start) >= 0).all())
-        and all(len(column) == len(sweep.frame) for column in columns)
+        all(_is_sound(sweep, frames, classes) for sweep in sweeps)
         and found.annotated.shape == (frames, classes)
         and len(found.frame_key) == frames
-        and len(sweep.object_frame) == len(sweep.object_label)
         and all(_aligned(part) for part in (found.objects, found.regions, found.false))
         and all(_within(values, limit) for values, limit in indices)
     )
     if not sound:
         raise InvalidInputError(f"{where}: its matches point nowhere; evaluate again.")
+
+
+def _is_sound(sweep: Sweep, frames: int, classes: int) -> bool:
+    columns = (sweep.tied, sweep.late, sweep.right, sweep.counted)
+    indices = [(sweep.frame, frames), (sweep.object_frame, frames), (sweep.object_label, classes)]
+    return (
+        len(sweep.start) == classes + 1
+        and int(sweep.start[0]) == 0
+        and int(sweep.start[-1]) == len(sweep.frame)
+        and bool((np.diff(sweep.start) >= 0).all())
+        and all(len(column) == len(sweep.frame) for column in columns)
+        and len(sweep.object_frame) == len(sweep.object_label)
+        and all(_within(values, limit) for values, limit in indices)
+    )
 
 
 def _aligned(found: Places) -> bool:
@@ -244,7 +246,13 @@ def _within(values: "np.ndarray[Any, Any]", limit: int) -> bool:
 
 
 def _without_tails(scored: Scored) -> Scored:
-    sweep = scored.sweep
+    slices = tuple(
+        part if part.sweep is None else replace(part, sweep=_without_tail(part.sweep)) for part in scored.slices
+    )
+    return replace(scored, sweep=_without_tail(scored.sweep), slices=slices)
+
+
+def _without_tail(sweep: Sweep) -> Sweep:
     kept = np.zeros(len(sweep.frame), bool)
     for first, last in pairwise(sweep.start.tolist()):
         hits = np.flatnonzero(sweep.right[first:last])
@@ -252,13 +260,6 @@ def _without_tails(scored: Scored) -> Scored:
         while first < end < last and sweep.tied[end]:
             end += 1
         kept[first:end] = True
-    slices = tuple(
-        part if part.sweep is None else replace(part, sweep=_only(part.sweep, kept)) for part in scored.slices
-    )
-    return replace(scored, sweep=_only(sweep, kept), slices=slices)
-
-
-def _only(sweep: Sweep, kept: Bools) -> Sweep:
     start = np.concatenate([[0], np.cumsum(kept)])[sweep.start]
     columns = {name: getattr(sweep, name)[kept] for name in ("frame", "tied", "late", "right", "counted")}
     return replace(sweep, start=start, **columns)

@@ -10,7 +10,7 @@ from driveflow.errors import InvalidInputError
 from driveflow.progress import Progress
 from validation.inputs.plain_records import Layout, PlainColumns, read_plain
 
-_PIECE_BYTES: Final = 4 << 20
+_PIECE_BYTES: Final = 1 << 20
 _TRIES: Final = 50
 _NOT_FINITE: Final = (b"NaN", b"Infinity")
 Record = TypeVar("Record", bound=msgspec.Struct)

@@ -183,18 +183,23 @@ def _sorted_detections(raw: RawScene, rows: Ints, how: Arrangement) -> tuple[Det
     score, frame, label = _scores(boxes), boxes.frame, boxes.label
     by_score = np.argsort(-score)
     if how.mode == "coco":  # COCO's order: by score, then by frame, then as given
-        order_kernel.settle(by_score, score, score, score, np.column_stack([frame, np.arange(len(boxes))]))
-    placed = _by_place(label, frame, by_score)
-    if how.mode == "strict":
-        order_kernel.settle(placed, label, frame, score, boxes.corners)
-    place = np.empty(len(placed), np.int64)
-    place[placed] = np.arange(len(placed))
-    per_class = order_kernel.stable_order(label, max(1, len(raw.classes)), by_score)
+        given = np.column_stack([frame.astype(np.int32), np.arange(len(boxes), dtype=np.int32)])
+        order_kernel.settle(by_score, score, score, score, given)
+    place = np.empty(len(boxes), np.int64)
+    place[_placed(boxes, score, by_score, how)] = np.arange(len(boxes))
+    by_score = place.take(order_kernel.stable_order(label, max(1, len(raw.classes)), by_score))
     label, frame, score = (order_kernel.placed(place, values) for values in (label, frame, score))
     rank = order_kernel.ranks(label, frame, score, how.mode == "strict")
     size = None if boxes.size is None else order_kernel.placed_rows(place, boxes.size)
-    corners = order_kernel.placed_rows(place, boxes.corners)
-    return Detected(frame, label, corners, score, rank, size), place.take(per_class)
+    return Detected(frame, label, order_kernel.placed_rows(place, boxes.corners), score, rank, size), by_score
+
+
+def _placed(boxes: RawBoxes, score: Floats, by_score: Ints, how: Arrangement) -> Ints:
+    """Return the rows by class, frame and falling score."""
+    rows = _by_place(boxes.label, boxes.frame, by_score)
+    if how.mode == "strict":
+        order_kernel.settle(rows, boxes.label, boxes.frame, score, boxes.corners)
+    return rows
 
 
 def _limit(raw: RawScene, detected: Detected, how: Arrangement) -> tuple[int, list[Correction]]:

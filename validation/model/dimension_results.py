@@ -16,7 +16,7 @@ from validation.model.dimensions import (
 from validation.model.evaluation import SliceCounts, SlicePredicate, SliceResult
 from validation.model.match import NONE
 from validation.model.nearest import at_threshold
-from validation.model.precision import Part, mean_by_value, mean_of_found
+from validation.model.precision import Cells, mean_of_found, worth_by_cell
 from validation.model.scene import Floats, Ints
 from validation.model.slices import SliceMaterial, find_slices
 from validation.model.twelve import METRICS
@@ -112,14 +112,11 @@ def _ap50(material: SliceMaterial, codes: _Codes) -> Floats:
     A detection that was given an object is of that object's value. One that was given nothing is of its own, or of
     every value where the model does not say.
     """
-    scene, matches, classes = material.scene, material.matches, len(material.scene.classes)
-    row = at_threshold(matches, 0.5)
-    counted = ~scene.truth.ignore & (codes.of_truth != _NO_VALUE)
-    label = codes.of_truth[counted] * classes + scene.truth.label[counted]
-    objects = np.bincount(label, minlength=len(codes.values) * classes).reshape(-1, classes)
-    part = Part(~scene.truth.ignore, np.ones(len(scene.detected.frame), bool))
-    values = codes.of_truth, codes.of_detected, not codes.said
-    return mean_by_value(material.order, scene.detected, matches.truth[row : row + 1], part, (*values, objects))
+    row = at_threshold(material.matches, 0.5)
+    of_truth = np.where(material.scene.truth.ignore, _NO_VALUE, codes.of_truth)
+    cells = Cells(of_truth, codes.of_detected, 1 if codes.said else len(codes.values), len(codes.values))
+    found: Floats = worth_by_cell(material.order, material.scene, material.matches.truth[row : row + 1], cells).mean[0]
+    return found
 
 
 def _counts(material: SliceMaterial, codes: _Codes) -> list[SliceCounts]:

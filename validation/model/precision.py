@@ -10,7 +10,7 @@ from validation.model.curves import RECALLS
 from validation.model.scene import Bools, Detected, Floats, Ints, Scene, Truth
 
 if TYPE_CHECKING:
-    from validation.model.precision_kernel import Sums
+    from validation.model.precision_kernel import CellSums, Sums
 
 LIMITS: Ints = np.array([1, 10, 100, 2**31])  # detections of a class in a frame that recall counts; the last: all
 Given = NDArray[np.int32]
@@ -79,21 +79,46 @@ def worth(
     return total
 
 
-def mean_by_value(
-    order: Order, detected: Detected, given: Given, part: Part, values: tuple[Ints, Ints, bool, Ints]
-) -> Floats:
-    """Return average precision, values x classes, at the first threshold of `given`.
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The cell of each object, and the stated part of that of each detection; -1: it does not count.
 
-    `values` are the number of the value of each object and of each detection (-1: none), whether what was given nothing
-    is of every value instead, and how many objects there are, values x classes.
+    A cell is one value of each of several dimensions of boxes, `count` in all. Detections state their values of some
+    dimensions only: `unsaid` cells that follow one another differ in the others. What was given nothing is in each cell
+    of its part; what was given an object is of the object's cell.
     """
+
+    of_truth: Ints
+    of_detected: Ints
+    unsaid: int
+    count: int
+
+    def within(self, objects: Bools, alone: Bools) -> "Cells":
+        """Return the same where all other objects and detections do not count."""
+        of_truth, of_detected = (
+            np.where(kept, codes, -1) for kept, codes in ((objects, self.of_truth), (alone, self.of_detected))
+        )
+        return Cells(of_truth, of_detected, self.unsaid, self.count)
+
+
+def objects_by_cell(codes: Ints, truth: Truth, shape: tuple[int, int]) -> Ints:
+    """Return how many objects there are, cells x classes; `codes` are the cells of the truth's rows, -1: in none."""
+    counted = codes >= 0
+    places = codes[counted] * shape[1] + truth.label[counted]
+    return np.bincount(places, minlength=shape[0] * shape[1]).reshape(shape)
+
+
+def worth_by_cell(order: Order, scene: Scene, given: Given, cells: Cells) -> "CellSums":
+    """Return average precision and recall in every cell, thresholds x cells x classes; see `worth`."""
     from validation.model import precision_kernel as kernel
 
-    of_truth, of_detected, every, objects = values
-    found = kernel.Sorted(order.rows, order.start, order.score, detected.rank, given, part.alone, part.objects)
+    found = kernel.Sorted(
+        order.rows, order.start, order.score, scene.detected.rank, given, np.zeros(0, bool), np.zeros(0, bool)
+    )
+    objects = objects_by_cell(cells.of_truth, scene.truth, (cells.count, len(scene.classes)))
     asked = kernel.Asked(objects, RECALLS, LIMITS)
-    mean: Floats = kernel.mean_by_value(found, kernel.Values(of_truth, of_detected, every), asked)
-    return mean
+    total: CellSums = kernel.sums_by_cell(found, kernel.Cells(cells.of_truth, cells.of_detected, cells.unsaid), asked)
+    return total
 
 
 def objects_of(truth: Truth, counted: Bools, classes: int) -> Ints:

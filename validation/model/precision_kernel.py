@@ -109,74 +109,95 @@ def _area(points: _Points, count: int) -> float:
     return total
 
 
-class Values(NamedTuple):
-    """The number of the value of each box, -1 where it has none; `every`: what was given nothing is of every value."""
+class Cells(NamedTuple):
+    """The cell of each object, and the stated part of that of each detection; -1: it is in none.
+
+    A cell is one value of each of several dimensions: `unsaid` cells of one stated part follow one another. What was
+    given nothing is in all of them, because no model says more of it.
+    """
 
     of_truth: Any
     of_detected: Any
-    every: bool
+    unsaid: int
+
+
+class CellSums(NamedTuple):
+    """Thresholds x cells x classes, and limits before that for recall; NaN where there is no object."""
+
+    mean: Any
+    recall: Any
 
 
 class _Slots(NamedTuple):
-    """The hits of one class, value by value: those of value v stand at first[v] up to first[v + 1]."""
+    """The hits of one class, cell by cell: those of cell c stand at first[c] up to first[c + 1]."""
 
     first: Any
     precision: Any
-    hits: Any  # so far, by value
-    wrong: Any
-    pending: Any  # slots and values of the hits of one score
-    pending_value: Any
+    hits: Any  # so far, by cell
+    wrong: Any  # so far, by stated part
+    pending: Any  # slots and cells of the hits of one score
+    pending_cell: Any
+    within: Any  # limits x cells: hits within each limit
 
 
 @compiled
-def mean_by_value(found: Sorted, values: Values, asked: Asked) -> Any:  # noqa: ANN401 an array
-    """Return average precision, values x classes, at the first threshold; `asked.objects` is values x classes."""
+def sums_by_cell(found: Sorted, cells: Cells, asked: Asked) -> CellSums:
+    """Return what the detections are worth in each cell at each threshold; `asked.objects` is cells x classes."""
     count, classes = asked.objects.shape
-    mean = np.full((count, classes), np.nan)
-    for label in range(classes):
-        slots = _slots(found, values, label, count)
-        _fill_slots(found, values, label, slots)
-        for value in range(count):
-            if asked.objects[value, label] > 0:
-                best = slots.precision[slots.first[value] : slots.first[value + 1]]
-                mean[value, label] = _mean_of_hits(best, asked.objects[value, label], asked.recalls)
-    return mean
+    mean = np.full((len(found.given), count, classes), np.nan)
+    recall = np.full((len(asked.limits), len(found.given), count, classes), np.nan)
+    for threshold in range(len(found.given)):
+        for label in range(classes):
+            if asked.objects[:, label].any():
+                slots = _slots(found, cells, (threshold, label), count, len(asked.limits))
+                _fill_slots(found, cells, (threshold, label), asked.limits, slots)
+                for cell in range(count):
+                    objects = asked.objects[cell, label]
+                    if objects > 0:
+                        best = slots.precision[slots.first[cell] : slots.first[cell + 1]]
+                        mean[threshold, cell, label] = _mean_of_hits(best, objects, asked.recalls)
+                        for limit in range(len(asked.limits)):
+                            recall[limit, threshold, cell, label] = slots.within[limit, cell] / objects
+    return CellSums(mean, recall)
 
 
 @compiled
-def _slots(found: Sorted, values: Values, label: int, count: int) -> _Slots:
-    given, first = found.given[0], np.zeros(count + 1, np.int64)
+def _slots(found: Sorted, cells: Cells, place: Any, count: int, limits: int) -> _Slots:  # noqa: ANN401 two numbers
+    threshold, label = place
+    given, first = found.given[threshold], np.zeros(count + 1, np.int64)
     for at in range(found.start[label], found.start[label + 1]):
         object_row = given[found.rows[at]]
-        if object_row >= 0 and found.counts[object_row] and values.of_truth[object_row] >= 0:
-            first[values.of_truth[object_row] + 1] += 1
+        if object_row >= 0 and cells.of_truth[object_row] >= 0:
+            first[cells.of_truth[object_row] + 1] += 1
     first = np.cumsum(first)
     total = first[-1]
-    numbers, pending, pending_value = np.zeros(count, np.int64), np.empty(total, np.int64), np.empty(total, np.int64)
-    return _Slots(first, np.empty(total), numbers, np.zeros(count, np.int64), pending, pending_value)
+    hits, wrong = np.zeros(count, np.int64), np.zeros(count // cells.unsaid, np.int64)
+    pending, pending_cell = np.empty(total, np.int64), np.empty(total, np.int64)
+    return _Slots(first, np.empty(total), hits, wrong, pending, pending_cell, np.zeros((limits, count), np.int64))
 
 
 @compiled
-def _fill_slots(found: Sorted, values: Values, label: int, slots: _Slots) -> None:
+def _fill_slots(found: Sorted, cells: Cells, place: Any, limits: Any, slots: _Slots) -> None:  # noqa: ANN401
     """Write the precision at each hit; those of one score come in together, with all that is wrong at it."""
-    given, everywhere, waiting, last = found.given[0], 0, 0, found.start[label + 1]
+    threshold, label = place
+    given, waiting, last = found.given[threshold], 0, found.start[label + 1]
     for at in range(found.start[label], last):
         row = found.rows[at]
         if given[row] < 0:
-            if values.every:
-                everywhere += 1
-            elif values.of_detected[row] >= 0:
-                slots.wrong[values.of_detected[row]] += 1
-        elif found.counts[given[row]] and values.of_truth[given[row]] >= 0:
-            value = values.of_truth[given[row]]
-            slots.pending[waiting], slots.pending_value[waiting] = slots.first[value] + slots.hits[value], value
-            slots.hits[value] += 1
+            if cells.of_detected[row] >= 0:
+                slots.wrong[cells.of_detected[row]] += 1
+        elif cells.of_truth[given[row]] >= 0:
+            cell = cells.of_truth[given[row]]
+            slots.pending[waiting], slots.pending_cell[waiting] = slots.first[cell] + slots.hits[cell], cell
+            slots.hits[cell] += 1
             waiting += 1
+            for limit in range(len(limits)):
+                slots.within[limit, cell] += found.rank[row] < limits[limit]
         if waiting and (at + 1 == last or found.score[found.rows[at + 1]] != found.score[row]):
             for number in range(waiting):
-                value = slots.pending_value[number]
-                seen = slots.hits[value] + slots.wrong[value] + everywhere
-                slots.precision[slots.pending[number]] = slots.hits[value] / (seen + _LEAST)
+                cell = slots.pending_cell[number]
+                seen = slots.hits[cell] + slots.wrong[cell // cells.unsaid]
+                slots.precision[slots.pending[number]] = slots.hits[cell] / (seen + _LEAST)
             waiting = 0
 
 

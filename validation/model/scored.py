@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driveflow.code_digest import module_digest, package_digest
-from validation.model.evaluation import Evaluation, SliceResult
+from driveflow.flow.sections import BOX_DIMENSIONS
+from validation.model.dimensions import box_values
+from validation.model.evaluation import Evaluation
 from validation.model.places import Places, frame_key, no_places, places, tenths
 from validation.model.scene import Bools, Ints
 from validation.model.slices import inside_of
@@ -88,7 +90,7 @@ def scored_of(evaluation: Evaluation) -> Scored:
         frame_group=scene.frame_group,
         annotated=scene.annotated,
         sweep=sweep_of(scene, evaluation.matches),
-        slices=tuple(_slice(evaluation, part) for part in evaluation.per_slice),
+        slices=_slices(evaluation),
         frame_key=np.array([frame_key(name) for name in scene.frame_ids], np.uint64),
         object_corners=tenths(truth.corners[real]),
         object_found=_shown(evaluation)[real],
@@ -97,10 +99,14 @@ def scored_of(evaluation: Evaluation) -> Scored:
     )
 
 
-def _slice(evaluation: Evaluation, part: SliceResult) -> ScoredSlice:
-    inside = inside_of(evaluation.scene, part)
-    sweep = None if inside is None else sweep_of(evaluation.scene, evaluation.matches, inside)
-    return ScoredSlice(part.name, part.rows, sweep)
+def _slices(evaluation: Evaluation) -> tuple[ScoredSlice, ...]:
+    scene = evaluation.scene
+    values = {name: box_values(scene, name) for name in BOX_DIMENSIONS}
+    insides = (inside_of(scene, part, values) for part in evaluation.per_slice)
+    return tuple(
+        ScoredSlice(part.name, part.rows, None if inside is None else sweep_of(scene, evaluation.matches, inside))
+        for part, inside in zip(evaluation.per_slice, insides, strict=True)
+    )
 
 
 @functools.cache

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
+from itertools import groupby, product
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from validation.model.dimensions import BoxValues, FrameValues, Value, box_value
 from validation.model.evaluation import SliceCounts, SlicePredicate, SliceResult
 from validation.model.match import Matches
 from validation.model.nearest import at_threshold
-from validation.model.precision import Order, Part, mean_of_found, objects_of, worth
-from validation.model.scene import Bools, EvaluationRequest, Floats, Ints, Scene
-from validation.model.twelve import METRICS, CocoNumbers, Numbers
+from validation.model.object_cells import Grid, find_cells
+from validation.model.precision import Order, Part
+from validation.model.scene import Bools, EvaluationRequest, Ints, Scene
+from validation.model.twelve import CocoNumbers, Numbers
 
 MOST_SLICES = 300  # of one section; those with the most objects stay
-_AREAS = {"s": (0.0, 32.0**2), "m": (32.0**2, 96.0**2), "l": (96.0**2, 1e10)}  # COCO's, with both ends
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +74,24 @@ def find_slices(material: SliceMaterial, sections: Iterable[SliceSection] | None
     return tuple(result for section in asked for result in _of_section(material, section))
 
 
-def inside_of(scene: Scene, part: SliceResult) -> Inside | None:
-    """Return which boxes a slice is about; None where it is about all in its frames."""
-    wanted = [(box_values(scene, dimension), name) for dimension, name in part.by if dimension in BOX_DIMENSIONS]
+def inside_of(scene: Scene, part: SliceResult, known: Mapping[Dimension, BoxValues] | None = None) -> Inside | None:
+    """Return which boxes a slice is about; None where it is about all in its frames.
+
+    `known` are values of dimensions that need not be looked for again.
+    """
+    wanted = [(dimension, name) for dimension, name in part.by if dimension in BOX_DIMENSIONS]
     if not wanted:
         return None
-    codes = [[value.name for value in values.values].index(name) for values, name in wanted]
-    return _inside(scene, tuple(values for values, _ in wanted), tuple(codes))
+    of_boxes = [(known or {}).get(dimension) or box_values(scene, dimension) for dimension, _ in wanted]
+    names = [name for _, name in wanted]
+    codes = [[value.name for value in values.values].index(name) for values, name in zip(of_boxes, names, strict=True)]
+    return _inside(scene, tuple(of_boxes), tuple(codes))
 
 
 def _of_section(material: SliceMaterial, section: SliceSection) -> Iterator[SliceResult]:
     cut = _cut(material, section)
-    for cell in _cells(material, cut):
-        yield _result(material, cut, cell)
+    for frames, cells in groupby(_cells(material, cut), key=lambda cell: cell.frames):
+        yield from _results(material, cut, _frames_of(cut, frames), list(cells))
 
 
 def _cut(material: SliceMaterial, section: SliceSection) -> _Cut:
@@ -112,55 +117,63 @@ def _rows(request: EvaluationRequest, scene: Scene, section: SliceSection) -> Bo
 def _cells(material: SliceMaterial, cut: _Cut) -> list[_Cell]:
     """Return the values that hold anything; of too many those with the most objects, in their own order."""
     shapes = [range(len(values.values)) for values in cut.of_frames], [range(len(v.values)) for v in cut.of_boxes]
-    truth = material.scene.truth
+    scene, grid = material.scene, _grid(material, cut)
     cells = []
     for frames in product(*shapes[0]):
         rows = _frames_of(cut, frames)
-        counted = rows[truth.frame] & ~truth.ignore
+        counted = grid.count_objects(scene, rows)
         for boxes in product(*shapes[1]):
-            objects = int((counted & _of_truth(cut.of_boxes, boxes)).sum())
+            objects = int(counted[grid.cell(boxes), grid.labels(boxes)].sum())
             if objects or not cut.section.by or (not boxes and rows.any()):
                 cells.append(_Cell(frames, boxes, objects))
     limit = sorted((cell.objects for cell in cells), reverse=True)[MOST_SLICES - 1 : MOST_SLICES]
     return [cell for cell in cells if not limit or cell.objects >= limit[0]][:MOST_SLICES]
 
 
-def _result(material: SliceMaterial, cut: _Cut, cell: _Cell) -> SliceResult:
-    scene = material.scene
-    rows = _frames_of(cut, cell.frames)
-    inside = _inside(scene, cut.of_boxes, cell.boxes) if cell.boxes else None
-    in_frames = rows[scene.detected.frame]
-    objects = rows[scene.truth.frame] & ~scene.truth.ignore
-    alone = in_frames
-    if inside is not None:
-        objects, alone = objects & inside.objects, alone & inside.alone
-    held = _held(scene, objects) if inside is not None else np.flatnonzero(rows)
+def _grid(material: SliceMaterial, cut: _Cut) -> Grid:
+    return Grid(cut.of_boxes, len(material.scene.classes))
+
+
+def _results(material: SliceMaterial, cut: _Cut, rows: Bools, cells: list[_Cell]) -> Iterator[SliceResult]:
+    """Yield the slices that have the frames `rows`; those of some objects in them come out of one pass."""
+    if not cut.of_boxes:
+        held, part = np.flatnonzero(rows), Part(*_in_frames(material.scene, rows))
+        yield _result(
+            material, cut, cells[0], (held, held, material.frame_numbers(held).overall, _counts(material, part))
+        )
+        return
+    found = material.matches, material.mistakes, material.order
+    results = find_cells(_grid(material, cut), material.scene, found, rows)
+    for cell in cells:
+        said = results.held(cell.boxes), results.numbers(cell.boxes), results.counts(cell.boxes)
+        yield _result(material, cut, cell, (np.flatnonzero(rows), *said))
+
+
+def _in_frames(scene: Scene, rows: Bools) -> tuple[Bools, Bools]:
+    """Return the objects and the detections in some frames."""
+    return rows[scene.truth.frame] & ~scene.truth.ignore, rows[scene.detected.frame]
+
+
+def _result(
+    material: SliceMaterial, cut: _Cut, cell: _Cell, said: tuple[Ints, Ints, Numbers, SliceCounts]
+) -> SliceResult:
+    """Return a slice; `said` is its frames, those that it is about, its numbers and counts."""
+    rows, held, numbers, counts = said
     chosen = [values.values[number] for values, number in zip(cut.of_frames, cell.frames, strict=True)]
     of_boxes = [values.values[number] for values, number in zip(cut.of_boxes, cell.boxes, strict=True)]
     names = {values.dimension: value.name for values, value in zip(cut.of_frames, chosen, strict=True)}
     names |= {values.dimension: value.name for values, value in zip(cut.of_boxes, of_boxes, strict=True)}
-    part = Part(objects, alone)
-    if inside is not None:
-        numbers = _twelve(material, _order(material, cut, cell, in_frames), part)
-    else:
-        numbers = material.frame_numbers(np.flatnonzero(rows)).overall
     return SliceResult(
         name=_name(cut.section, names),
         numbers=numbers,
         frames=len(held),
-        drive_groups=len(np.unique(scene.frame_group[held])),
+        drive_groups=len(np.unique(material.scene.frame_group[held])),
         objects=cell.objects,
-        rows=np.flatnonzero(rows),
+        rows=rows,
         by=tuple((dimension, names[dimension]) for dimension in cut.section.by),
-        counts=_counts(material, part),
+        counts=counts,
         predicate=_predicate(cut.section, chosen, of_boxes),
     )
-
-
-def _held(scene: Scene, objects: Bools) -> Ints:
-    frames = np.zeros(len(scene.frame_ids), bool)
-    frames[scene.truth.frame[objects]] = True
-    return np.flatnonzero(frames)
 
 
 def _name(section: SliceSection, values: Mapping[Dimension, str]) -> str:
@@ -168,37 +181,6 @@ def _name(section: SliceSection, values: Mapping[Dimension, str]) -> str:
     if section.name == "*".join(section.by):
         return ", ".join(f"{dimension}={values[dimension]}" for dimension in section.by)
     return "/".join([section.name, *(values[dimension] for dimension in section.by)])
-
-
-def _order(material: SliceMaterial, cut: _Cut, cell: _Cell, in_frames: Bools) -> Order:
-    """Return the order of the detections that can count: in the frames, and of the class where there is one."""
-    order = material.order
-    for values, number in zip(cut.of_boxes, cell.boxes, strict=True):
-        if values.dimension == "class":
-            order = order.of_class(number)
-    return order if in_frames.all() else order.within(in_frames)
-
-
-def _twelve(material: SliceMaterial, order: Order, part: Part) -> Numbers:
-    """Return the twelve numbers; an object's size decides for APs and the like as the slice itself does."""
-    scene, matches = material.scene, material.matches
-    areas = scene.truth.area_px, (scene.detected.corners[:, 2:] - scene.detected.corners[:, :2]).prod(axis=1)
-    mean, recall = _worth(material, order, part)
-    at50, at75 = (np.isclose(matches.thresholds, limit) for limit in (0.5, 0.75))
-    found = {"AP": mean, "AP50": mean[at50], "AP75": mean[at75]}
-    found |= {"AR1": recall[0], "AR10": recall[1], "AR100": recall[2]}
-    for name, (low, high) in _AREAS.items():
-        inside = [(area >= low) & (area <= high) for area in areas]
-        mean, recall = _worth(material, order, Part(part.objects & inside[0], part.alone & inside[1]))
-        found |= {f"AP{name}": mean, f"AR{name}": recall[-1]}
-    return {name: mean_of_found(found[name]) for name in METRICS}
-
-
-def _worth(material: SliceMaterial, order: Order, part: Part) -> tuple[Floats, Floats]:
-    scene = material.scene
-    objects = objects_of(scene.truth, part.objects, len(scene.classes))
-    found = worth(order, scene.detected, material.matches.truth, part, objects)
-    return found.mean, found.recall
 
 
 def _counts(material: SliceMaterial, part: Part) -> SliceCounts:

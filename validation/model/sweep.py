@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from driveflow.flow.sections import Metric
-from validation.model.match import Matches
+from validation.model.match import NONE, Matches
 from validation.model.scene import COCO_DETECTION_LIMIT, Bools, Floats, Ints, Scene
 from validation.model.slices import Inside
 
@@ -58,24 +58,23 @@ def sweep_of(scene: Scene, matches: Matches, inside: Inside | None = None) -> Sw
     A detection that was given an object outside of the slice is neither right nor wrong in it.
     """
     found, truth = scene.detected, scene.truth
-    order = np.lexsort((-found.score, found.label)) if scene.by_score is None else scene.by_score
+    order = scene.by_score if inside is None else _of_classes(scene, inside)
+    right, wrong = _bits(matches, order, inside)
+    real, counted = ~truth.ignore, right | wrong
+    if inside is not None:  # the others come into no number of the slice, and a hold-out may have hundreds of slices
+        real = real & inside.objects
+        order, right, counted = (values[counted != 0] for values in (order, right, counted))
     label, score = found.label[order], found.score[order]
     tied = np.zeros(len(order), bool)
     if scene.mode == "strict":
         tied[1:] = (label[1:] == label[:-1]) & (score[1:] == score[:-1])
-    real = ~truth.ignore
-    right, wrong = matches.right()[:, order], matches.wrong()[:, order]
-    if inside is not None:
-        real = real & inside.objects
-        right = right & inside.objects[matches.truth[:, order]]
-        wrong = wrong & inside.alone[order]
     return Sweep(
         start=np.searchsorted(label, np.arange(len(scene.classes) + 1)),
         frame=found.frame[order].astype(np.int32),
         tied=tied,
         late=found.rank[order] >= COCO_DETECTION_LIMIT,
-        right=_bits(right),
-        counted=_bits(right | wrong),
+        right=right,
+        counted=counted,
         object_frame=truth.frame[real].astype(np.int32),
         object_label=truth.label[real].astype(np.int32),
     )
@@ -125,8 +124,25 @@ def _asked(bits: NDArray[np.uint16], chosen: tuple[int, ...]) -> NDArray[np.uint
     return (bits >> np.uint16(chosen[0])) & np.uint16(1)
 
 
-def _bits(flags: Bools) -> NDArray[np.uint16]:
-    packed = np.zeros(flags.shape[1], np.uint16)
-    for number, row in enumerate(flags):
-        packed |= row.astype(np.uint16) << np.uint16(number)
-    return packed
+def _of_classes(scene: Scene, inside: Inside) -> Ints:
+    """Return the rows of `by_score` of the classes that have anything inside."""
+    found = scene.detected.label
+    starts = np.searchsorted(found, np.arange(len(scene.classes) + 1)).tolist()
+    classes = np.union1d(scene.truth.label[inside.objects], found[inside.alone]).tolist()
+    return np.concatenate(
+        [scene.by_score[:0], *(scene.by_score[starts[label] : starts[label + 1]] for label in classes)]
+    )
+
+
+def _bits(matches: Matches, order: Ints, inside: Inside | None) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
+    """Return a bit a threshold: which of the detections `order` are right, and which are wrong."""
+    right, wrong = np.zeros((2, len(order)), np.uint16)
+    for number in range(len(matches.thresholds)):
+        given = matches.truth[number, order]
+        found = (given != NONE) & ~matches.void[number, order]
+        nothing = given == NONE
+        if inside is not None:
+            found, nothing = found & inside.objects[given], nothing & inside.alone[order]
+        right |= found.astype(np.uint16) << np.uint16(number)
+        wrong |= nothing.astype(np.uint16) << np.uint16(number)
+    return right, wrong
