@@ -9,9 +9,13 @@ import typer
 from cli.output import DEFAULT_WORKSPACE, ProfileHere, Workspace
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cli.evaluate_files import Bringing
     from driveflow.canonical import Json
+    from driveflow.flow.sections import Metric
     from validation.inputs.read_inputs import EvaluationInputs
+    from validation.model.compare import Comparison
     from validation.model.evaluation import Evaluation
 
 EvaluationOutput: TypeAlias = Literal["text", "json", "html"]
@@ -35,6 +39,9 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
         Literal["format", "written", "inclusive"],
         typer.Option(help="What corners are: as the format has it, edges as written, or the first and last pixel."),
     ] = "format",
+    intervals: Annotated[
+        bool, typer.Option("--intervals", help="Also what other drives might have shown, 95 times of 100.")
+    ] = False,
     iou: Annotated[str, typer.Option(help="Thresholds of overlap, 0.3,0.5 ...; empty: COCO's ten.")] = "",
     min_score: Annotated[float, typer.Option(min=0.0, help="Detections under it are not counted.")] = 0.0,
     to: Annotated[Path | None, typer.Option("--to", help="Write here, not to stdout.", dir_okay=False)] = None,
@@ -70,7 +77,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
         with shown_progress("reading") as progress:
             request = read_request(inputs, progress)
         evaluation = measure(request)
-        text = sides.told(_told(evaluation, output, time.perf_counter() - started_s))
+        text = sides.told(_told(evaluation, output, started_s, intervals=intervals))
     if to is None:
         typer.echo(text)
     else:
@@ -148,8 +155,10 @@ def _thresholds(text: str) -> tuple[float, ...]:
     return values
 
 
-def _told(evaluation: "Evaluation", output: EvaluationOutput, seconds: float) -> str:
+def _told(evaluation: "Evaluation", output: EvaluationOutput, started_s: float, *, intervals: bool) -> str:
     import json
+
+    from validation.intervals import intervals as find_intervals
 
     if output == "html":
         from validation.evaluation_page import EvaluationPage, evaluation_html
@@ -157,15 +166,23 @@ def _told(evaluation: "Evaluation", output: EvaluationOutput, seconds: float) ->
         return evaluation_html(EvaluationPage(title=evaluation.model_digest, evaluation=evaluation))
     from validation.evaluation_json import evaluation_json
 
-    value = evaluation_json(evaluation, seconds)
-    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) if output == "json" else _words(evaluation)
+    found = find_intervals(evaluation) if intervals else None
+    if output == "text":
+        return _words(evaluation, found or {})
+    value = evaluation_json(evaluation, time.perf_counter() - started_s, found)
+    return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _words(evaluation: "Evaluation") -> str:
+def _words(evaluation: "Evaluation", intervals: "Mapping[Metric, Comparison]") -> str:
     from cli.output import table
     from validation.model.twelve import METRICS
+    from validation.pages.words import span
 
-    numbers: list[dict[str, Json]] = [{"metric": name, "value": evaluation.numbers[name]} for name in METRICS]
+    spans = {name: span(part.overall.interval) for name, part in intervals.items()}
+    numbers: list[dict[str, Json]] = [
+        {"metric": name, "value": evaluation.numbers[name], **({"95 %": spans.get(name)} if spans else {})}  # type: ignore[call-overload]
+        for name in METRICS
+    ]
     classes: list[dict[str, Json]] = [
         {"class": part.class_name, "objects": part.objects, "AP": part.numbers["AP"], "AP50": part.numbers["AP50"],
          "false per frame": part.false_per_frame}

@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict
 
 from driveflow.canonical import Json
+from driveflow.flow.sections import Metric
 from driveflow.processes import peak_memory_bytes
+from validation.intervals import intervals_json
+from validation.model.compare import Comparison
 from validation.model.evaluation import ClassResult, Evaluation
 from validation.model.scene import Mode
 from validation.model.twelve import METRICS, Numbers
@@ -14,12 +17,15 @@ from validation.scored_file import KEY, scored_text
 _NOTHING_IN_COCO = -1.0
 
 
-def evaluation_json(evaluation: Evaluation, seconds: float) -> dict[str, Json]:
-    """Return the evaluation, which took `seconds` with the reading of its files.
+def evaluation_json(
+    evaluation: Evaluation, seconds: float, intervals: Mapping[Metric, Comparison] | None = None
+) -> dict[str, Json]:
+    """Return the evaluation, which took `seconds` with the reading of its files; `intervals` where they were asked for.
 
     What has no object to find is null; in mode coco it is -1, as COCO's evaluators have it.
     """
     return {
+        **({"intervals": intervals_json(intervals)} if intervals is not None else {}),
         "mode": evaluation.mode,
         **numbers_json(evaluation.numbers, evaluation.mode),
         "ap_by_iou": dict(evaluation.by_threshold),

@@ -111,3 +111,68 @@ def test_files_that_no_evaluator_may_count_are_exit_code_one_and_those_that_are_
     assert _evaluate(capsys, files)[0] == 1
     assert _evaluate(capsys, [files[0], str(tmp_path / "nothing.json")])[0] == 3
     assert _evaluate(capsys, ["no-such-tag", files[1]])[0] == 3
+
+
+def test_ac_d20_the_command_says_the_interval_of_map_by_drives_where_it_is_asked(capsys):
+    """AC-D20: users ask for the confidence interval of mAP, and no tool gives it."""
+    folder = shared_data("eval_made")
+    paths = [str(folder / name) for name in ("gt.json", "pred.json")]
+
+    found = json.loads(_evaluate(capsys, paths, "-o", "json", "--intervals", "--slices", "size")[1])
+    words = _evaluate(capsys, paths, "--intervals")[1]
+
+    overall = found["intervals"]["AP"]["overall"]
+    assert set(found["intervals"]) == {"AP", "AP50", "AP75", "AR100"}
+    assert 0 < overall["low"] < found["AP"] < overall["high"] < 1
+    assert overall["resamples"] == 10_000
+    assert overall["drive_groups"] <= found["n_drives"]
+    assert set(found["intervals"]["AP50"]["per_class"]) == set(found["per_class"])
+    assert set(found["intervals"]["AP50"]["per_slice"]) == set(found["per_slice"])
+    assert f"{overall['low']:.3f} to {overall['high']:.3f}" in words
+    assert "intervals" not in json.loads(_evaluate(capsys, paths, "-o", "json")[1])
+
+
+def test_a_number_over_other_overlaps_has_no_interval_of_coco(capsys):
+    folder = shared_data("eval_made")
+    paths = [str(folder / name) for name in ("gt.json", "pred.json")]
+
+    found = json.loads(_evaluate(capsys, paths, "-o", "json", "--intervals", "--iou", "0.5,0.9")[1])
+
+    assert "AP" not in found["intervals"]
+    assert "AP50" in found["intervals"]
+
+
+def test_one_truth_under_two_names_is_one_holdout_and_another_truth_under_one_name_is_none(files, capsys, tmp_path):
+    (tmp_path / "copy.json").write_bytes((tmp_path / "truth.json").read_bytes())
+    (tmp_path / "policy.yaml").write_text("metric: AP50\nmax_drop: 0.5\n")
+    _evaluate(capsys, ["truth.json", "predictions.json"], "-o", "json", "--to", "a.json")
+    _evaluate(capsys, ["copy.json", "predictions.json"], "-o", "json", "--to", "b.json")
+    (tmp_path / "truth.json").write_text(json.dumps(document([annotation(1, 1, BOX)])))
+    _evaluate(capsys, ["truth.json", "predictions.json"], "-o", "json", "--to", "c.json")
+
+    judged = [
+        call(capsys, "gate", "--challenger", "b.json", "--champion", other, "--policy", "policy.yaml")
+        for other in ("a.json", "c.json")
+    ]
+
+    assert "different hold-outs" not in judged[0][2]
+    assert (judged[1][0], "different hold-outs" in judged[1][2]) == (1, True)
+
+
+def test_ac_d10_a_class_without_objects_and_objects_without_attributes_or_area_are_told_and_nothing_is_nan(
+    files, capsys, tmp_path
+):
+    """AC-D10: a box of size zero, and a class that says nothing, crash other evaluators."""
+    flat = annotation(1, 1, (10, 10, 0, 50), attributes=None)
+    truth = document([flat, annotation(2, 2, BOX, attributes={}), annotation(3, 2, (90, 10, 50, 50), area=...)])
+    write(tmp_path, truth, [result(2, BOX), result(1, (10, 10, 0, 0), 0.4)])
+
+    code, out, _ = _evaluate(capsys, files, "-o", "json", "--slices", "occlusion, size, class", "--intervals")
+
+    found = json.loads(out, parse_constant=pytest.fail)
+    assert code == 0
+    assert {"truth_without_area", "detection_without_area"} <= {item["kind"] for item in found["corrections"]}
+    assert found["per_class"]["bus"]["AP"] is None
+    assert found["per_class"]["car"]["n_objects"] == 2
+    assert found["AP"] == found["per_class"]["car"]["AP"]
+    assert _evaluate(capsys, files, "-o", "html")[0] == _evaluate(capsys, files)[0] == 0
