@@ -69,6 +69,17 @@ def first_of_equal(table: pa.Table) -> npt.NDArray[np.int64]:
     return np.flatnonzero(begins)
 
 
+def rows_of_runs(starts: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Return the rows of all runs, one run after the other.
+
+    >>> rows_of_runs(np.array([5, 0]), np.array([2, 3])).tolist()
+    [5, 6, 0, 1, 2]
+    """
+    firsts = np.repeat(starts - (np.cumsum(counts) - counts), counts)
+    rows: npt.NDArray[np.int64] = firsts + np.arange(len(firsts))
+    return rows
+
+
 def first_of_runs(column: pa.ChunkedArray) -> pa.ChunkedArray:
     """Return the values of a sorted column, each once."""
     found = [column.slice(0, 1)]

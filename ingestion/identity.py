@@ -3,9 +3,12 @@
 import hashlib
 from collections import Counter
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from driveflow.table_digest import rows_of_runs
 
 _ORDER = ("place", "turn", "own_id")
 _KEY = ("frame_id", "class_name", "x1", "y1", "x2", "y2")
@@ -20,19 +23,28 @@ def with_box_ids(boxes: pl.DataFrame, speakers: pl.DataFrame) -> pl.DataFrame:
     """
     named = _names_one(boxes)
     if named.all():
-        keys = pa.table({name: boxes[name].to_arrow(compat_level=pl.CompatLevel.oldest()) for name in _ORDER})
-        order = pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in _ORDER])
-        return (
-            boxes.rename({"own_id": "box_id"})
-            .drop("place", "line")
-            .select(pl.all().gather(pl.Series(order.to_numpy())))
-        )
+        order = _in_order(boxes)
+        return boxes.rename({"own_id": "box_id"}).drop("place", "line").select(pl.all().gather(order))
     boxes = boxes.with_columns(_named=named).sort("place", "turn", "line", "x1", "y1", "x2", "y2", maintain_order=True)
     named = boxes["_named"]
     unnamed = boxes.filter(~named).join(speakers.select("speaker", "frame_id"), on="speaker", maintain_order="left")
     ids = pl.Series(_digests(unnamed), dtype=pl.String)
     own = boxes["own_id"].scatter((~named).arg_true(), ids)
     return boxes.with_columns(box_id=own).drop("own_id", "_named")
+
+
+def _in_order(boxes: pl.DataFrame) -> pl.Series:
+    """Return the order of `boxes` by `_ORDER`; those of one contributor mostly stand together and are in order."""
+    place, turn, own = (boxes[name] for name in _ORDER)
+    begins = ((place != place.shift()) | (turn != turn.shift())).fill_null(value=True)
+    if (begins | (own > own.shift())).all():
+        starts = begins.arg_true().to_numpy()
+        places, turns = place.to_numpy()[starts], turn.to_numpy()[starts]
+        runs = np.lexsort((turns, places))
+        if ((np.diff(places[runs]) != 0) | (np.diff(turns[runs]) != 0)).all():
+            return pl.Series(rows_of_runs(starts[runs], np.diff(starts, append=boxes.height)[runs]))
+    keys = pa.table({name: boxes[name].to_arrow(compat_level=pl.CompatLevel.oldest()) for name in _ORDER})
+    return pl.Series(pc.sort_indices(keys, sort_keys=[(name, "ascending") for name in _ORDER]).to_numpy())
 
 
 def _names_one(boxes: pl.DataFrame) -> pl.Series:

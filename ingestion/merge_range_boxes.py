@@ -1,6 +1,6 @@
 """Unite the boxes of a range of frames: those of a frame of which one batch speaks are passed on as they lie."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from driveflow import tables as columns
-from driveflow.table_digest import first_of_equal
+from driveflow.table_digest import first_of_equal, rows_of_runs
 from ingestion.merge_boxes import DISPUTED, Settler, looked_by
 from ingestion.overlap import Ints
 
@@ -47,37 +47,42 @@ class UnitedRange:
 
 def unite_range(some: RangeOfBoxes, settler: Settler) -> UnitedRange:
     """Return one set of boxes for each frame and class; boxes that several drew are settled by `settler`."""
-    firsts = np.cumsum([0, *(part.boxes.num_rows for part in some.parts)])
-    runs = pl.concat(_runs(part, int(first)) for part, first in zip(some.parts, firsts, strict=False))
-    speakers = _speakers(runs, some.looked)
     tables = [part.boxes for part in some.parts]
+    stacked = pa.concat_tables(tables)
+    runs = _runs(stacked["frame_id"], [(part.turn, part.boxes.num_rows) for part in some.parts])
+    speakers = _speakers(runs, some.looked)
     disputed = pl.DataFrame(schema=DISPUTED)
     if speakers.height:
-        shared = pl.col("frame_id").is_in(speakers["frame_id"].implode())
-        crowd = pl.concat(
-            _crowd(part, int(first), runs.filter(shared & (pl.col("turn") == part.turn)))
-            for part, first in zip(some.parts, firsts, strict=False)
-        )
+        is_shared = runs["frame_id"].is_in(speakers["frame_id"].implode())
+        crowd = _crowd(stacked, runs.filter(is_shared), {part.turn: part.by for part in some.parts})
         left = settler.settle(crowd, looked_by(some.looked, speakers))
         settled = left.select(columns.BOXES.names).to_arrow().cast(columns.BOXES)
-        runs = pl.concat([runs.filter(~shared), _runs(BoxPart(_NOBODY, "", settled), int(firsts[-1]))])
-        tables.append(settled)
+        fresh = _runs(settled["frame_id"], [(_NOBODY, settled.num_rows)])
+        runs = pl.concat([runs.filter(~is_shared), fresh.with_columns(pl.col("start") + stacked.num_rows)])
+        stacked = pa.concat_tables([stacked, settled])
         disputed = settler.disputed()
     placed = runs.join(some.places.select("frame_id", "place"), on="frame_id", how="left")
     leaked = placed["place"].is_null()
-    boxes = _gathered(tables, placed.filter(~leaked).sort("place"))
+    boxes = _gathered(stacked, placed.filter(~leaked).sort("place"))
     return UnitedRange(boxes, disputed, int(placed["rows"].filter(leaked).sum()))
 
 
-def _runs(part: BoxPart, first: int) -> pl.DataFrame:
-    """Return frame_id, turn, first row and count of rows of what a batch says of each frame; it begins at `first`."""
-    begins = first_of_equal(part.boxes.select(["frame_id"]))
-    found = {
-        "frame_id": pl.Series(part.boxes["frame_id"].take(pa.array(begins)), dtype=pl.String),
-        "start": begins + first,
-        "rows": np.diff(begins, append=part.boxes.num_rows),
-    }
-    return pl.DataFrame(found).with_columns(turn=pl.lit(part.turn, pl.Int64))
+def _runs(frames: pa.ChunkedArray, parts: Sequence[tuple[int, int]]) -> pl.DataFrame:
+    """Return frame_id, turn, first row and count of rows of what each part says of each frame.
+
+    `frames` has the frame of each row, one part after the other; `parts` are their turns and how many rows they have.
+    """
+    ends = np.cumsum([rows for _, rows in parts])
+    begins = np.union1d(first_of_equal(pa.table({"frame_id": frames})), ends[:-1][ends[:-1] < len(frames)])
+    turns = np.array([turn for turn, _ in parts], np.int64)
+    return pl.DataFrame(
+        {
+            "frame_id": pl.Series(frames.take(pa.array(begins)), dtype=pl.String),
+            "start": begins,
+            "rows": np.diff(begins, append=len(frames)),
+            "turn": turns[np.searchsorted(ends, begins, side="right")],
+        }
+    )
 
 
 def _speakers(runs: pl.DataFrame, looked: pl.DataFrame) -> pl.DataFrame:
@@ -87,24 +92,21 @@ def _speakers(runs: pl.DataFrame, looked: pl.DataFrame) -> pl.DataFrame:
     return speakers.filter(pl.col("frame_id").is_duplicated())
 
 
-def _crowd(part: BoxPart, first: int, runs: pl.DataFrame) -> pl.DataFrame:
+def _crowd(stacked: pa.Table, runs: pl.DataFrame, names: Mapping[int, str]) -> pl.DataFrame:
     """Return the boxes of `runs`, with who drew them."""
-    taken = part.boxes.take(pa.array(_spread(runs) - first))
-    boxes = pl.DataFrame(pl.from_arrow(taken))
-    return boxes.with_columns(turn=pl.lit(part.turn, pl.Int64), by=pl.lit(part.by))
+    boxes = pl.DataFrame(pl.from_arrow(stacked.take(pa.array(_spread(runs)))))
+    whose = runs.select("turn", by=pl.col("turn").replace_strict(names, return_dtype=pl.String))
+    drawn = np.repeat(np.arange(runs.height), runs["rows"].to_numpy())
+    return boxes.hstack(whose.select(pl.all().gather(pl.Series(drawn))))
 
 
-def _gathered(tables: Sequence[pa.Table], runs: pl.DataFrame) -> pa.Table:
+def _gathered(stacked: pa.Table, runs: pl.DataFrame) -> pa.Table:
     """Return the rows of all runs; the frame is the same for each row of a run, and its id is long."""
-    rest = pa.concat_tables(tables).drop_columns(["frame_id"]).combine_chunks()
     ids = runs["frame_id"].to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string())
     frames = ids.take(pa.array(np.repeat(np.arange(runs.height), runs["rows"].to_numpy())))
-    return rest.take(pa.array(_spread(runs))).add_column(0, columns.BOXES.field("frame_id"), frames)
+    rest = stacked.drop_columns(["frame_id"]).take(pa.array(_spread(runs)))
+    return rest.add_column(0, columns.BOXES.field("frame_id"), frames)
 
 
 def _spread(runs: pl.DataFrame) -> Ints:
-    """Return the rows of all runs, one run after the other."""
-    starts, counts = runs["start"].to_numpy(), runs["rows"].to_numpy()
-    firsts = np.repeat(starts - (np.cumsum(counts) - counts), counts)
-    rows: Ints = firsts + np.arange(len(firsts))
-    return rows
+    return rows_of_runs(runs["start"].to_numpy(), runs["rows"].to_numpy())

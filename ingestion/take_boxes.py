@@ -85,10 +85,13 @@ def _speakers(labels: LabelSet, pictures: pl.DataFrame) -> pl.DataFrame:
     `speaker` numbers the listings, `place` the frames in order of their ids.
     """
     images = _frame_of(labels.images).rename({"width": "stated_width", "height": "stated_height"})
-    images = images.select(*_SPEAKER, "class_list", "stated_width", "stated_height").unique(_SPEAKER, keep="first")
+    images = images.select(*_SPEAKER, "class_list", "stated_width", "stated_height")
+    if images["path"].is_duplicated().any():
+        images = images.unique(_SPEAKER, keep="first")
     found = with_turn(images.join(pictures, on="path")).sort(_SPEAKER)
-    turn = pl.int_range(pl.len(), dtype=pl.Int64).over("frame_id")
-    place = pl.col("frame_id").rank("dense").cast(pl.Int64)
+    place = found["frame_id"].rank("dense").cast(pl.Int64)
+    alone = place.max() == found.height
+    turn = pl.lit(0, pl.Int64) if alone else pl.int_range(pl.len(), dtype=pl.Int64).over(place)
     return found.with_columns(turn=turn, place=place, by=pl.col("name")).with_row_index("speaker")
 
 

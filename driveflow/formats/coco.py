@@ -3,12 +3,13 @@
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 
 import polars as pl
 
-from driveflow.canonical import canonical_json
 from driveflow.errors import NotFoundError
 from driveflow.formats.coco_columns import Annotations, annotation_columns, as_ids, key_column, whole
+from driveflow.formats.coco_hints import image_hints
 from driveflow.formats.coco_records import (
     AnyDocument,
     CocoAnnotation,
@@ -16,7 +17,6 @@ from driveflow.formats.coco_records import (
     decode_coco,
     key_text,
     looks_like_coco,
-    plain_json,
 )
 from driveflow.formats.label_set import LABEL_BOXES, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.path_index import PathIndex, folder_of, plain_path
@@ -108,6 +108,8 @@ class _CocoFile:
         """Return the picture that each entry means; nothing where that is none or several."""
         home = f"{self.folders[0]}/" if self.folders[0] else ""
         direct = [home + image.file_name for image in self.document.images]  # nearly always
+        if self.index.has_all(direct):
+            return direct
         return [
             path if path in self.index else self._find(image)
             for path, image in zip(direct, self.document.images, strict=True)
@@ -219,46 +221,33 @@ class _CocoFile:
     def _add_images(
         self, keys: Sequence[str], found: Sequence[str], videos: Mapping[str, str], *, labeled: bool
     ) -> None:
-        listed = list(zip(keys, self.document.images, found, strict=True))
-        listed = listed if all(found) else [entry for entry in listed if entry[2]]
-        images, paths = [image for _, image, _ in listed], [path for _, _, path in listed]
-        folders = [folder_of(path) for path in paths]
+        images, paths = self.document.images, found
+        if not all(found):
+            keys, images, paths = list(compress(keys, found)), list(compress(images, found)), list(filter(None, found))
+        folders = [path.rpartition("/")[0] for path in paths]
         split = split_of_file_name(self.path)
         splits = {folder: split_of_folders(f"{folder}/") or split for folder in set(folders)}
         self.builder.add_images(
             {
                 "path": paths,
-                "label_file": [self.path] * len(paths),
-                "listing": [self.listings.get(key, 0) for key, _, _ in listed],
-                "class_list": self._class_lists(listed) if labeled else [None] * len(paths),
+                "label_file": self.path,
+                "listing": [self.listings.get(key, 0) for key in keys] if any(self.listings.values()) else 0,
+                "class_list": self._class_lists(keys, images, paths) if labeled else None,
                 "width": _pixels([image.width for image in images]),
                 "height": _pixels([image.height for image in images]),
-                "source_split": [splits[folder] for folder in folders],
-                "broken": [self.broken.get(path, "") for path in paths] if self.broken else [""] * len(paths),
-                **self._hints(images, videos),
+                "source_split": [splits[folder] for folder in folders] if any(splits.values()) else "",
+                "broken": [self.broken.get(path, "") for path in paths] if self.broken else "",
+                **image_hints(images, videos, self.path),
             }
         )
 
-    def _hints(self, images: Sequence[CocoImage], videos: Mapping[str, str]) -> dict[str, Sequence[object]]:
-        """Return the columns of what most files do not say, where this one does."""
-        hints: dict[str, Sequence[object]] = {}
-        if any(image.drive is not None or image.video_id is not None for image in images):
-            hints["drive"] = [_drive(image, videos) for image in images]
-        if any(map(_is_numbered, images)):
-            hints["sequence"] = [self.path if _is_numbered(image) else "" for image in images]
-        if any(image.camera for image in images):
-            hints["camera"] = [str(image.camera or "") for image in images]
-        if any(image.captured_ns is not None for image in images):
-            hints["captured_ns"] = [_nanoseconds(image.captured_ns) for image in images]
-        if any(image.attributes for image in images):
-            hints["attributes"] = [_image_attributes(image) for image in images]
-        return hints
-
-    def _class_lists(self, listed: Sequence[tuple[str, CocoImage, str]]) -> list[int | None]:
+    def _class_lists(
+        self, keys: Sequence[str], images: Sequence[CocoImage], paths: Sequence[str]
+    ) -> Sequence[int | None]:
         """Return which classes were looked for in each picture; useless boxes are no example of "nothing to see"."""
         numbers: dict[tuple[str, ...], int | None] = {(): None}
         found: list[int | None] = []
-        for key, image, path in listed:
+        for key, image, path in zip(keys, images, paths, strict=True):
             names = self.all_names if image.annotated_classes is None else tuple(image.annotated_classes)
             if path in self.useless or key not in self.pictures:
                 found.append(None)
@@ -269,30 +258,12 @@ class _CocoFile:
         return found
 
 
-def _drive(image: CocoImage, videos: Mapping[str, str]) -> str:
-    if image.drive is None and image.video_id is None:
-        return ""
-    video = key_text(image.video_id)
-    return str(image.drive or videos.get(video, video))
-
-
-def _is_numbered(image: CocoImage) -> bool:
-    return image.frame_id is not None or image.frame_index is not None
-
-
 def _tally(rows: pl.DataFrame, column: str) -> dict[str, int]:
     return dict(rows[column].value_counts().iter_rows())
 
 
-def _pixels(values: Sequence[float | None]) -> Sequence[int | None]:
+def _pixels(values: Sequence[float | None]) -> Sequence[int | None] | int | None:
     known = {value: int(value) if value is not None and 0 < value < 2**31 else None for value in set(values)}
+    if len(known) == 1:
+        return next(iter(known.values()))
     return [known[value] for value in values]
-
-
-def _nanoseconds(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63 else None
-
-
-def _image_attributes(image: CocoImage) -> str:
-    value = plain_json(image.attributes) if image.attributes else None
-    return canonical_json(value) if isinstance(value, dict) else "{}"

@@ -172,12 +172,17 @@ class LabelSetBuilder:
         row[LABEL_IMAGES.names.index("attributes")] = canonical_json(image.attributes)
         self._images.append(tuple(row))
 
-    def add_images(self, columns: Mapping[str, Sequence[object]]) -> None:
-        """Add many pictures at once: columns of `LABEL_IMAGES`; what is left out, nothing is said of."""
-        rows = len(columns["path"])
+    def add_images(self, columns: Mapping[str, Sequence[object] | str | int | None]) -> None:
+        """Add many pictures at once: columns of `LABEL_IMAGES`, or the one value of all of them.
+
+        Paths are a column. What is left out or null, nothing is said of.
+        """
+        paths = columns["path"]
+        assert isinstance(paths, Sequence)
+        rows = len(paths)
         said = {name: columns.get(name) for name in LABEL_IMAGES.names}
         arrays = [
-            pa.repeat(pa.scalar(_NOTHING_SAID.get(name), kind), rows) if values is None else pa.array(values, kind)
+            _column(_NOTHING_SAID.get(name) if values is None else values, kind, rows)
             for (name, values), kind in zip(said.items(), LABEL_IMAGES.types, strict=True)
         ]
         self._end_rows()
@@ -212,6 +217,13 @@ class LabelSetBuilder:
         return LabelSet(
             images, boxes, tuple(self._lists), tuple(self.problems), frozenset(self.files), tuple(self.notes)
         )
+
+
+def _column(values: object, kind: pa.DataType, rows: int) -> pa.Array:
+    """Return `values` as a column, one value as that of every row."""
+    if values is None or isinstance(values, str | int):
+        return pa.repeat(pa.scalar(values, kind), rows)
+    return pa.array(values, kind)
 
 
 def no_labels() -> LabelSet:

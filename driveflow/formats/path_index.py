@@ -60,6 +60,10 @@ class PathIndex:
         """Tell whether there is a file at `path`."""
         return path in self._known
 
+    def has_all(self, paths: Iterable[str]) -> bool:
+        """Tell whether there is a file at every one of `paths`."""
+        return self._known.issuperset(paths)
+
     def has_folder(self, folder: str) -> bool:
         """Tell whether any file lies under `folder`."""
         if not self._folders:
