@@ -23,7 +23,7 @@ from driveflow.code_digest import package_digest
 from driveflow.detectors.catalog import load_detector
 from driveflow.detectors.predict import PredictionStore, predict_frames
 from driveflow.flow.miner_section import MinerSection
-from driveflow.flow.sections import CornerCaseSection, TrainingSection, WhereSection
+from driveflow.flow.sections import CornerCaseSection, TrainingSection
 from driveflow.images.pixels import PixelReader
 from driveflow.snapshots import Beside, SnapshotTables, write_snapshot
 
@@ -61,7 +61,7 @@ class Design:
         }
 
 
-FULL = Design(frames=1000, sizes=Sizes(120, 120, 8), epochs=36, image_size_px=256)
+FULL = Design(frames=2000, sizes=Sizes(120, 120, 12), epochs=24, image_size_px=256)
 QUICK = Design(frames=240, sizes=Sizes(24, 24, 2), epochs=2, image_size_px=128)
 
 
@@ -115,11 +115,14 @@ def trainer(pool: Pool, locations: pa.Table, work: Path, design: Design) -> Trai
 
 
 def cases_of(rare_class: str, added_frames: int) -> tuple[CornerCaseSection, ...]:
-    """Return the miners of the experiment: what the champion takes for the rare class, what it doubts, what is new."""
+    """Return the miners of the experiment: what looks like the rare class, what the champion doubts, what is new."""
     few = max(added_frames // 8, 1)
     return (
         CornerCaseSection(
-            name="rare_class", where=WhereSection(classes=(rare_class,)), quota_frames=max(added_frames - 2 * few, 1)
+            name="rare_class",
+            miner="like_labels",
+            settings=MinerSection(classes=(rare_class,)),
+            quota_frames=max(added_frames - 2 * few, 1),
         ),
         CornerCaseSection(name="doubtful", miner="uncertainty", quota_frames=few),
         CornerCaseSection(

@@ -12,19 +12,24 @@ from driveflow import tables as columns
 from driveflow.flow.sections import CornerCaseSection, LabelingSection
 from driveflow.snapshots import SnapshotTables
 from filtering.corner_cases import CornerCaseRequest, find_corner_cases
+from filtering.miners.material import ObjectVectors
 from filtering.rarity import shuffled
 
 CONFIDENCE = 0.95
-_LEAST_SCORE = 0.02  # a young champion hardly dares to name a rare class: the order of its scores is what helps
+LEAST_SCORE = 0.2  # a young champion says hardly anything at the usual 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """All frames with their true labels, of train and hold-out, what was measured of them, and the class to find."""
+    """All frames with their true labels, of train and hold-out, what was measured of them, and the class to find.
+
+    `objects` makes the vectors of what is labeled in tables, and of what was detected where nothing is.
+    """
 
     tables: SnapshotTables
     signals: pa.Table
     rare_class: str
+    objects: Callable[[SnapshotTables, pa.Table], ObjectVectors] | None = None
 
     def train_ids(self) -> list[str]:
         """Return the training frames, sorted."""
@@ -107,19 +112,21 @@ def mined(
     pool: Pool, first: Sequence[str], seen: pa.Table, cases: Sequence[CornerCaseSection], budget: int, seed: int
 ) -> list[str]:
     """Return the frames that the miners choose; the rest of the budget goes to frames far from each other."""
+    shown = hidden(pool.tables, first)
     request = CornerCaseRequest(
-        tables=hidden(pool.tables, first),
+        tables=shown,
         signals=pool.signals,
         labeling=LabelingSection(
             budget_frames=budget,
             control_share=0.0,
             diversity="k_center",
-            prelabel_min_score=_LEAST_SCORE,
+            prelabel_min_score=LEAST_SCORE,
             seed=seed,
         ),
         corner_cases=cases,
         predictions=seen,
         seen=(seen,),
+        objects=pool.objects(shown, seen) if pool.objects else None,
     )
     return [str(item) for item in find_corner_cases(request).table["frame_id"].to_pylist()]
 

@@ -7,14 +7,18 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from benchmarks.value_experiment import Pool
+from benchmarks.value_experiment import LEAST_SCORE, Pool
 from driveflow import tables
 from driveflow.canonical import canonical_json, digest_bytes
+from driveflow.embeddings.catalog import BUILT_IN, load_embedder
+from driveflow.embeddings.vector_store import VectorStore
 from driveflow.flow.sections import BatchSection
 from driveflow.images.pixels import PixelReader
 from driveflow.signal_store import SignalStore
 from driveflow.snapshots import SnapshotTables
 from filtering.fingerprint import fingerprint_frames
+from filtering.miners.crops import ObjectRequest, embed_objects
+from filtering.miners.material import ObjectVectors
 
 _MEDIA = "image/jpeg"
 
@@ -115,7 +119,13 @@ def _pool(built: SnapshotTables, locations: pa.Table, store: str, rare_class: st
     known = built.only(labeled)
     pixels = PixelReader(locations)
     signals = fingerprint_frames(known.frames["frame_id"], pixels, SignalStore(store)).signals
-    return Pool(known, signals, rare_class)
+    embedder = load_embedder(BUILT_IN)
+    vectors = VectorStore(store, embedder.digest, embedder.dimensions)
+
+    def objects(shown: SnapshotTables, seen: pa.Table) -> ObjectVectors:
+        return embed_objects(ObjectRequest(shown, seen, LEAST_SCORE), pixels, embedder, vectors)
+
+    return Pool(known, signals, rare_class, objects)
 
 
 def _shared(name: str) -> Path | None:

@@ -1,16 +1,18 @@
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from benchmarks.value_experiment import Outcome, Pool, Sizes, difference, hidden, run_seed, summary
+from benchmarks.value_experiment import Outcome, Pool, Sizes, difference, hidden, mined, run_seed, summary
 from benchmarks.value_results import ResultFolder
 from driveflow import tables
 from driveflow.flow.miner_section import MinerSection
 from driveflow.flow.sections import CornerCaseSection, WhereSection
 from driveflow.snapshots import SnapshotTables
+from filtering.miners.material import ObjectVectors
 from tests.filtering.made import Made, measured, snapshot
 from tests.strategies import box_row
 
@@ -74,6 +76,19 @@ def test_miners_see_no_label_that_was_not_chosen_no_attribute_and_no_hold_out():
     assert [bool(found) for found in shown.frames["annotated_classes"].to_pylist()].count(True) == 1
     assert set(shown.frames["attributes"].to_pylist()) == {"{}"}
     assert "judge" not in shown.frames["frame_id"].to_pylist()
+
+
+def test_a_miner_of_objects_gets_them_from_labels_that_were_chosen_and_from_what_was_detected():
+    asked: list[tuple[list[str], int]] = []
+
+    def objects(shown: SnapshotTables, seen: pa.Table) -> ObjectVectors:
+        asked.append((shown.boxes["frame_id"].to_pylist(), seen.num_rows))
+        return ObjectVectors(("f000", "f001", "f002"), ("b", "p0", "p1"), np.eye(3, dtype=np.float32))
+
+    chosen = mined(replace(pool(), objects=objects), ["f000"], Counted(0, 0).see(sorted(RARE)), CASES, 5, 0)
+
+    assert len(chosen) == 5
+    assert asked == [(["f000"], len(RARE))]
 
 
 def test_one_seed_has_no_interval():
