@@ -12,6 +12,7 @@ from driveflow.canonical import digest_bytes
 from driveflow.errors import NotFoundError
 from driveflow.id_places import IdPlaces
 from driveflow.images.signals import extractor_digest
+from driveflow.parquet_bytes import table_of
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 
 _SUFFIX = ".parquet"
@@ -55,7 +56,7 @@ class SignalStore:
         for name in names:
             data = read_bytes(join(self._folder, name))
             if digest_bytes(data) == name.removesuffix(_SUFFIX):
-                yield pq.read_table(pa.BufferReader(data)).select(columns.SIGNALS.names).cast(columns.SIGNALS)
+                yield table_of(data).select(columns.SIGNALS.names).cast(columns.SIGNALS)
 
 
 def _id_array(frame_ids: pa.Array | pa.ChunkedArray | Iterable[str]) -> pa.Array:

@@ -13,6 +13,7 @@ from driveflow import tables as columns
 from driveflow.aside import let_go, set_aside
 from driveflow.canonical import Json, canonical_json, digest, digest_bytes
 from driveflow.errors import IntegrityError, InvalidInputError, NotFoundError
+from driveflow.parquet_bytes import table_of
 from driveflow.snapshot_files import Part, read_manifest, verify_snapshot
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 from driveflow.table_digest import first_of_runs, sort_by_key, table_digest
@@ -219,7 +220,7 @@ def _write_part(folder: str, name: str, table: pa.Table) -> Json:
 
 
 def _read_parts(folder: str, names: list[str], schema: pa.Schema) -> pa.Table:
-    parts = (pq.read_table(pa.BufferReader(read_bytes(join(folder, *name.split("/"))))) for name in names)
+    parts = (table_of(read_bytes(join(folder, *name.split("/")))) for name in names)
     return set_aside((part.select(schema.names).cast(schema) for part in parts), schema)
 
 

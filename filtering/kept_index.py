@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from driveflow import tables as columns
 from driveflow.canonical import canonical_json
 from driveflow.errors import IntegrityError, NotFoundError
+from driveflow.parquet_bytes import table_of
 from driveflow.reuse import put_object, read_object
 from driveflow.storage.objects import join, read_bytes, write_bytes
 from filtering.near_duplicates import Codes
@@ -66,7 +67,7 @@ class KeptIndex:
         try:
             pointer = json.loads(read_bytes(self._uri(key)))
             data = read_object(join(self._store, "objects", pointer["object"]))
-            return _judged(pq.read_table(pa.BufferReader(data)).combine_chunks())
+            return _judged(table_of(data).combine_chunks())
         except (NotFoundError, IntegrityError, pa.ArrowException, ValueError, KeyError, TypeError):
             return None
 

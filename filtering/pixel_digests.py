@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 from driveflow.canonical import digest_bytes
 from driveflow.code_digest import module_digest
 from driveflow.errors import NotFoundError
+from driveflow.parquet_bytes import table_of
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 
 _MADE_BY = ("driveflow.images.pixel_digest", "driveflow.images.probe")
@@ -51,6 +52,6 @@ class PixelDigests:
         for name in names:
             data = read_bytes(join(self._folder, name))
             if digest_bytes(data) == name.removesuffix(_SUFFIX):
-                table = pq.read_table(pa.BufferReader(data))
+                table = table_of(data)
                 known.update(zip(table["frame_id"].to_pylist(), table["digest"].to_pylist(), strict=True))
         return known

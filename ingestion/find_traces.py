@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from driveflow.canonical import digest_bytes
 from driveflow.errors import NotFoundError
 from driveflow.ledger.ledger import Ledger
+from driveflow.parquet_bytes import table_of
 from driveflow.snapshots import list_records, list_snapshots
 from driveflow.storage.objects import ObjectInfo, join, list_objects, read_bytes, stat
 from driveflow.withdrawn import ModelSeen, Trace
@@ -79,7 +79,7 @@ def find_rows(store: str, frame_ids: Iterable[str]) -> dict[str, set[str]]:
 def read_ids(part: bytes) -> pa.ChunkedArray:
     """Return the frame ids in a part; none where it has no such column or is no table."""
     try:
-        table = pq.read_table(pa.BufferReader(part), columns=["frame_id"])
+        table = table_of(part, columns=["frame_id"])
     except (pa.ArrowException, KeyError):
         return pa.chunked_array([], pa.string())
     return table["frame_id"] if "frame_id" in table.column_names else pa.chunked_array([], pa.string())

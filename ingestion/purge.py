@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 
 from driveflow.canonical import digest_bytes
 from driveflow.errors import IntegrityError, NotFoundError
+from driveflow.parquet_bytes import table_of
 from driveflow.storage.cache import Cache
 from driveflow.storage.objects import delete, local_path, read_bytes, write_bytes
 from driveflow.withdrawn import Trace
@@ -50,7 +51,7 @@ def check_zeros(slices: Iterable[Trace]) -> None:
 def purge_rows(parts: Mapping[str, Collection[str]]) -> None:
     """Take frames out of parts that are named by their digest; what stays is written before the part is removed."""
     for uri, frame_ids in sorted(parts.items()):
-        table = pq.read_table(pa.BufferReader(read_bytes(uri)))
+        table = table_of(read_bytes(uri))
         gone = pa.array(sorted(frame_ids), pa.string())
         rest = table.filter(pc.invert(pc.is_in(table["frame_id"], value_set=gone)))
         if rest.num_rows:

@@ -109,6 +109,7 @@ def _find(rule: str, text: str, where: "tuple[Path, str]", per_band: int, seed: 
 def _finds(rule: str, snapshot: "Snapshot", place: "Place") -> "list[Case]":
     """Return what the newest search over the snapshot found under this name."""
     from cli.open_ledger import ledger_of
+    from driveflow.parquet_bytes import table_of
     from driveflow.reuse import read_object
     from filtering.review import found_by
 
@@ -118,10 +119,7 @@ def _finds(rule: str, snapshot: "Snapshot", place: "Place") -> "list[Case]":
         made = str(steps.get(_FILTER_STEP, {}).get("snapshot", ""))
         selected = str(steps.get(_SEARCH_STEP, {}).get("selection", ""))
         if selected and made.partition("#")[0] == snapshot.folder:
-            import pyarrow as pa
-            import pyarrow.parquet as pq
-
-            return found_by(pq.read_table(pa.BufferReader(read_object(selected))), rule)
+            return found_by(table_of(read_object(selected)), rule)
     return []
 
 

@@ -5,6 +5,7 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from driveflow.parquet_bytes import table_of
 from driveflow.reuse import put_object, read_object
 
 
@@ -17,7 +18,7 @@ def put_table(store: str, table: pa.Table) -> str:
 
 def read_table(uri: str) -> pa.Table:
     """Return the table at `uri`, checked against the digest in its name."""
-    return pq.read_table(pa.BufferReader(read_object(uri)))
+    return table_of(read_object(uri))
 
 
 def read_withdrawn(uri: str) -> frozenset[str]:

@@ -15,6 +15,7 @@ from driveflow.detectors.detector import Detections, Detector
 from driveflow.errors import NotFoundError
 from driveflow.images.decode import decode_rgb
 from driveflow.images.pixels import PixelReader
+from driveflow.parquet_bytes import table_of
 from driveflow.progress import Progress, silent
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 from driveflow.tables import PREDICTIONS
@@ -62,7 +63,7 @@ class PredictionStore:
         for name in names:
             data = read_bytes(join(folder, name))
             if digest_bytes(data) == name.removesuffix(_SUFFIX):
-                yield pq.read_table(pa.BufferReader(data)).select(PREDICTIONS.names).cast(PREDICTIONS)
+                yield table_of(data).select(PREDICTIONS.names).cast(PREDICTIONS)
 
 
 def predict_frames(

@@ -14,6 +14,7 @@ from driveflow.canonical import digest_bytes
 from driveflow.embeddings.embedder import Vectors
 from driveflow.errors import NotFoundError
 from driveflow.id_places import IdPlaces, Ints
+from driveflow.parquet_bytes import table_of
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 
 Ids: TypeAlias = pa.Array | pa.ChunkedArray | Iterable[str]
@@ -141,7 +142,7 @@ class VectorStore:
         for name in names:
             data = read_bytes(join(self._folder, name))
             if digest_bytes(data) == name.removesuffix(_SUFFIX):
-                table = pq.read_table(pa.BufferReader(data)).combine_chunks()
+                table = table_of(data).combine_chunks()
                 yield table["frame_id"].chunk(0), _rows(table["vector"].chunk(0), self._dimensions)
 
 
