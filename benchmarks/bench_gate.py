@@ -17,7 +17,12 @@ DETECTIONS = 36  # an image
 OBJECTS = 7
 FRAMES_PER_DRIVE = 100
 DIMENSIONS, VALUES = 5, 8  # weather, place, ...: each puts a frame into one of eight slices
-CASES: tuple[tuple[int, int, Metric], ...] = ((5_000, 1_000, "AP50"), (5_000, 1_000, "AP"), (50_000, 10_000, "AP50"))
+CASES: tuple[tuple[int, int, Metric], ...] = (
+    (5_000, 1_000, "AP50"),
+    (5_000, 1_000, "AP"),
+    (50_000, 10_000, "AP50"),
+    (50_000, 10_000, "AP"),
+)
 
 
 def model(images: int, seed: int, quality: float) -> Scored:

@@ -15,7 +15,17 @@ _ROWS_AT_ONCE: Final = 1000
 _LANES: Final = np.uint64(LANES)
 _NEAR: Final = np.float32(1e-3)  # a recall that misses one of the 101 by rounding reaches it
 _LEAST: Final = 2.220446049250313e-16  # as COCO has it below each precision
-_VOID, _HITS, _BEST, _REACHED, _SUM, _ROW = (number * LANES for number in range(6))
+_HITS, _VOID, _BEST, _SUM, _ROW = (number * LANES for number in range(5))  # of a threshold
+_SEEN, _SCALE, _INVERSE = (number * LANES for number in range(3))  # of all thresholds
+_AT_VOID, _AT_BEST, _AT_SUM, _AT_SCALE, _AT_INVERSE = (
+    np.uint64(place) for place in (_VOID, _BEST, _SUM, _SCALE, _INVERSE)
+)
+_ONE: Final = np.uint64(1)
+_MOST_THRESHOLDS: Final = 10
+_ROW_OF: Final = np.array(
+    [_ROW * max((bits & -bits).bit_length() - 1, 0) for bits in range(1 << _MOST_THRESHOLDS)], np.uint64
+)
+"""Where the state of the lowest threshold of some bits begins."""
 
 compiled: Any = numba.njit(cache=True, nogil=True, fastmath={"nsz", "arcp", "contract", "reassoc"})
 
@@ -49,6 +59,36 @@ def exact_precision(part: Any, total: int, recalls: Any) -> float:  # noqa: ANN4
     return found / len(recalls) / thresholds
 
 
+@exactly
+def grouped(rows: Any, start: Any, group_of_frame: Any) -> Any:  # noqa: ANN401 arrays
+    """Return the rows of a `Sweep` whose frames have a group: group, right, counted and last as in `ClassSweep`.
+
+    `rows`: frame, tied, right and counted. The last array returned is where each class begins, and where the score of
+    its last hit ends.
+    """
+    frame, tied, right, counted = rows
+    group, last = np.empty(len(frame), np.int32), np.zeros(len(frame), np.bool_)
+    hit, seen = np.empty(len(frame), np.uint16), np.empty(len(frame), np.uint16)
+    bounds, count = np.zeros((len(start) - 1, 2), np.int64), 0
+    score = 0  # scores are counted, not told
+    for label in range(len(start) - 1):
+        first, end, before, of_hit = count, count, -1, -1
+        for row in range(start[label], start[label + 1]):
+            score += not tied[row]
+            own = group_of_frame[frame[row]]
+            if own >= 0:
+                if count > first:
+                    last[count - 1] = score != before
+                group[count], hit[count], seen[count], before = own, right[row], counted[row], score
+                count += 1
+                of_hit = score if right[row] else of_hit
+                end = count if score == of_hit else end
+        if count > first:
+            last[count - 1] = True
+        bounds[label] = first, end
+    return group[:count], hit[:count], seen[:count], last[:count], bounds
+
+
 @compiled
 def average_precisions(part: Any, objects: Any, weight: Any, out: Any) -> None:  # noqa: ANN401 arrays
     """Write the mean over thresholds of AP, a number a resample, into `out`; NaN where a resample has no object.
@@ -57,23 +97,40 @@ def average_precisions(part: Any, objects: Any, weight: Any, out: Any) -> None: 
     group. `weight`: blocks of LANES resamples x groups x LANES, int16.
     """
     group, right, counted, last, thresholds = part
-    every = (1 << thresholds) - 1
-    alone = _alone(counted, last, every)
+    alone, shared = _kinds(counted, last, (1 << thresholds) - 1)
     counts = _counts((group, right, counted), objects, thresholds)
     totals = np.empty((len(counts), LANES), np.float32)
-    state = np.zeros((thresholds, _ROW), np.float32)
-    shared = np.zeros(2 * LANES, np.float32)
+    room = _aligned(thresholds * _ROW + 3 * LANES)
+    state, common = room[: thresholds * _ROW], room[thresholds * _ROW :]
     pending = np.zeros(LANES, np.int16)
     for block in range(len(weight)):
         for row in range(len(counts)):
             _add_up(counts[row], weight[block], totals[row])
-        _start(totals, state, shared, thresholds)
-        _sweep(alone, (group, right, counted, last), weight[block], (state, shared, pending))
+        _start(totals, state, common, thresholds)
+        _sweep((group, right, counted, last), (alone, shared), weight[block].ravel(), (state, common, pending))
         for lane in range(LANES):
             total = np.float32(0.0)
             for threshold in range(thresholds):
-                total += state[threshold, _SUM + lane] + state[threshold, _BEST + lane]
+                total += state[threshold * _ROW + _SUM + lane]
             out[block, lane] = total / np.float32(101 * thresholds) if totals[0, lane] > 0 else np.nan
+
+
+@compiled
+def _aligned(count: int) -> Any:  # noqa: ANN401 an array
+    """Return room for numbers that wide instructions read without a line of the cache between their parts."""
+    room = np.zeros(count + 16, np.float32)
+    first = (-room.ctypes.data % 64) // 4
+    return room[first : first + count]
+
+
+@compiled
+def _kinds(counted: Any, last: Any, every: int) -> Any:  # noqa: ANN401 arrays, and a pair
+    """Return which detections are alone with their score and count at every threshold, and if all count so or never."""
+    alone, shared = np.zeros(len(counted), np.bool_), True
+    for row in range(len(counted)):
+        alone[row] = last[row] and (row == 0 or last[row - 1]) and counted[row] == every
+        shared = shared and (counted[row] == every or counted[row] == 0)
+    return alone, shared
 
 
 @compiled
@@ -105,32 +162,31 @@ def _add_up(count: Any, weight: Any, total: Any) -> None:  # noqa: ANN401 arrays
 
 
 @compiled
-def _start(totals: Any, state: Any, shared: Any, thresholds: int) -> None:  # noqa: ANN401 arrays
+def _start(totals: Any, state: Any, common: Any, thresholds: int) -> None:  # noqa: ANN401 arrays
     for lane in range(LANES):
-        shared[lane] = totals[1, lane]
-        shared[LANES + lane] = np.float32(100.0) / max(totals[0, lane], np.float32(1.0))
+        common[_SEEN + lane] = totals[1, lane]
+        common[_SCALE + lane] = np.float32(100.0) / max(totals[0, lane], np.float32(1.0))
         for threshold in range(thresholds):
-            hits = totals[2 + 2 * threshold, lane]
-            state[threshold, _HITS + lane] = hits
-            state[threshold, _VOID + lane] = totals[3 + 2 * threshold, lane]
-            state[threshold, _BEST + lane] = 0.0
-            state[threshold, _SUM + lane] = 0.0
-            state[threshold, _REACHED + lane] = np.floor(shared[LANES + lane] * hits + _NEAR)
+            row = threshold * _ROW + lane
+            state[row + _HITS] = totals[2 + 2 * threshold, lane]
+            state[row + _VOID] = totals[3 + 2 * threshold, lane]
+            state[row + _BEST], state[row + _SUM] = 0.0, 0.0
 
 
 @compiled
-def _sweep(alone: Any, rows: Any, weight: Any, at: Any) -> None:  # noqa: ANN401 arrays
+def _sweep(rows: Any, kinds: Any, weight: Any, at: Any) -> None:  # noqa: ANN401 arrays
     group, right, _counted, last = rows
-    state, shared, pending = at
+    alone, shared = kinds
+    state, common, pending = at
     row = len(group)
     while row > 0:
-        row = _take_singles(alone, group, right, weight.ravel(), state, shared, pending, row)
+        row = _take_singles(alone, group, right, weight, state, common, pending, row, shared)
         if row > 0:
             end = row
             row -= 1
             while row > 0 and not last[row - 1]:
                 row -= 1
-            _take_tied(rows, (row, end), weight, (state, shared))
+            _take_tied(rows, (row, end), weight, state, common)
 
 
 @compiled
@@ -140,13 +196,13 @@ def _take_singles(  # noqa: C901, PLR0913, PLR0917 arrays in a tuple cost more t
     right: Any,  # noqa: ANN401
     weight: Any,  # noqa: ANN401
     state: Any,  # noqa: ANN401
-    shared: Any,  # noqa: ANN401
+    common: Any,  # noqa: ANN401
     pending: Any,  # noqa: ANN401
     end: int,
+    shared: bool,
 ) -> int:
     """Take away the detections before `end` that are alone with their score, and return where others come."""
-    row = end - 1
-    seen = shared[0:LANES]
+    row, before = end - 1, np.uint64(0)
     while row >= 0 and alone[row]:
         least, found = max(-1, row - _ROWS_AT_ONCE), right[row]
         for lane in range(LANES):
@@ -156,86 +212,83 @@ def _take_singles(  # noqa: C901, PLR0913, PLR0917 arrays in a tuple cost more t
             for lane in range(_LANES):
                 pending[lane] += weight[at + lane]
             row -= 1
-        if found:
-            for threshold in range(len(state)):
-                if (found >> threshold) & 1:
-                    _take_hits(state[threshold], shared, pending)
+        hits = np.uint64(found)
+        if hits & ~before and shared:
+            for lane in range(LANES):
+                common[_INVERSE + lane] = np.float32(1.0) / max(common[lane], np.float32(1.0))
+        left = hits
+        while left:
+            base = _ROW_OF[left]
+            lowest = left & (~left + _ONE)
+            left ^= lowest
+            if lowest & before:  # more hits right after hits: precision was better with those
+                _take(state, base, pending, np.uint64(0))
+            elif shared:
+                _look_shared(state, base, common, pending)
+            else:
+                _look(state, base, common)
+                _take(state, base, pending, np.uint64(0))
         for lane in range(LANES):
-            seen[lane] -= np.float32(pending[lane])
+            common[lane] -= np.float32(pending[lane])
+        before = hits
     return row + 1
 
 
 @compiled
-def _alone(counted: Any, last: Any, every: int) -> Any:  # noqa: ANN401 arrays
-    """Return which detections are alone with their score, and count at every threshold."""
-    alone = np.zeros(len(counted), np.bool_)
-    for row in range(len(counted)):
-        alone[row] = last[row] and (row == 0 or last[row - 1]) and counted[row] == every
-    return alone
+def _take(state: Any, base: Any, weight: Any, at: Any) -> None:  # noqa: ANN401 arrays and places
+    for lane in range(_LANES):
+        state[base + lane] -= np.float32(weight[at + lane])
 
 
 @compiled
-def _take_seen(seen: Any, weight: Any) -> None:  # noqa: ANN401 arrays
-    for lane in range(LANES):
-        seen[lane] -= np.float32(weight[lane])
+def _look_shared(state: Any, base: Any, common: Any, weight: Any) -> None:  # noqa: ANN401 arrays and a place
+    """Look at the precision where every threshold has seen the same detections, then take hits away."""
+    for lane in range(_LANES):
+        hits, best = state[base + lane], state[base + lane + _AT_BEST]
+        more = max(hits * common[lane + _AT_INVERSE] - best, np.float32(0.0))
+        reached = np.floor(common[lane + _AT_SCALE] * hits + _NEAR) + np.float32(1.0)
+        state[base + lane + _AT_SUM] += more * reached
+        state[base + lane + _AT_BEST] = best + more
+        state[base + lane] = hits - np.float32(weight[lane])
 
 
 @compiled
-def _take_void(state: Any, counted: int, weight: Any) -> None:  # noqa: ANN401 arrays
-    """Take away a detection that only counts at some thresholds."""
-    for threshold in range(len(state)):
-        if (counted >> threshold) & 1:
-            _take_seen(state[threshold, _VOID : _VOID + LANES], weight)
+def _look(state: Any, base: Any, common: Any) -> None:  # noqa: ANN401 arrays and a place
+    """Look at the precision of one threshold."""
+    for lane in range(_LANES):
+        hits, best = state[base + lane], state[base + lane + _AT_BEST]
+        seen = max(common[lane] + state[base + lane + _AT_VOID], np.float32(1.0))
+        more = max(hits / seen - best, np.float32(0.0))
+        reached = np.floor(common[lane + _AT_SCALE] * hits + _NEAR) + np.float32(1.0)
+        state[base + lane + _AT_SUM] += more * reached
+        state[base + lane + _AT_BEST] = best + more
 
 
 @compiled
-def _take_hits(row: Any, shared: Any, weight: Any) -> None:  # noqa: ANN401 arrays
-    """Look at the precision with hits that follow one another, where it is best at their end; then take them away."""
-    for lane in range(LANES):
-        hits = row[_HITS + lane]
-        best = max(row[_BEST + lane], hits / max(shared[lane] + row[_VOID + lane], np.float32(1.0)))
-        hits -= np.float32(weight[lane])
-        reached = np.floor(shared[LANES + lane] * hits + _NEAR)
-        row[_SUM + lane] += best * (row[_REACHED + lane] - reached)
-        row[_HITS + lane] = hits
-        row[_BEST + lane] = best
-        row[_REACHED + lane] = reached
-
-
-@compiled
-def _take_tied(rows: Any, turn: Any, weight: Any, at: Any) -> None:  # noqa: ANN401 arrays
+def _take_tied(rows: Any, turn: Any, weight: Any, state: Any, common: Any) -> None:  # noqa: ANN401 arrays
     """Look at the precision with all detections of one score, then take them away together."""
     group, right, counted, _last = rows
-    begin, end = turn
-    state, shared = at
-    every = (1 << len(state)) - 1
-    for threshold in range(len(state)):
-        row, hits = state[threshold], 0
-        for one in range(begin, end):
-            hits += (right[one] >> threshold) & 1
-        if hits:
-            _look(row, shared)
-            for one in range(begin, end):
-                if (right[one] >> threshold) & 1:
-                    _take_seen(row[_HITS : _HITS + LANES], weight[group[one]])
-            _reach(row, shared)
-    for one in range(begin, end):
+    thresholds = len(state) // _ROW
+    every = (1 << thresholds) - 1
+    for threshold in range(thresholds):
+        base, looked = np.uint64(threshold * _ROW), False
+        for one in range(turn[0], turn[1]):
+            if (right[one] >> threshold) & 1:
+                if not looked:
+                    _look(state, base, common)
+                    looked = True
+                _take(state, base, weight, np.uint64(group[one]) * _LANES)
+    for one in range(turn[0], turn[1]):
+        at = np.uint64(group[one]) * _LANES
         if counted[one] == every:
-            _take_seen(shared[0:LANES], weight[group[one]])
-        else:
-            _take_void(state, int(counted[one]), weight[group[one]])
+            _take(common, np.uint64(0), weight, at)
+        elif counted[one]:
+            _take_void(state, int(counted[one]), weight, at)
 
 
 @compiled
-def _look(row: Any, shared: Any) -> None:  # noqa: ANN401 arrays
-    for lane in range(LANES):
-        seen = max(shared[lane] + row[_VOID + lane], np.float32(1.0))
-        row[_BEST + lane] = max(row[_BEST + lane], row[_HITS + lane] / seen)
-
-
-@compiled
-def _reach(row: Any, shared: Any) -> None:  # noqa: ANN401 arrays
-    for lane in range(LANES):
-        reached = np.floor(shared[LANES + lane] * row[_HITS + lane] + _NEAR)
-        row[_SUM + lane] += row[_BEST + lane] * (row[_REACHED + lane] - reached)
-        row[_REACHED + lane] = reached
+def _take_void(state: Any, counted: int, weight: Any, at: Any) -> None:  # noqa: ANN401 arrays and a place
+    """Take away a detection that only counts at some thresholds."""
+    for threshold in range(len(state) // _ROW):
+        if (counted >> threshold) & 1:
+            _take(state, np.uint64(threshold * _ROW + _VOID), weight, at)

@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from driveflow.flow.sections import Metric
 from validation.model.curves import RECALLS
 from validation.model.scene import Floats, Ints
-from validation.model.sweep import ClassSweep, Sweep, class_sweep, recall_share
+from validation.model.sweep import ClassSweep, Sweep, class_sweeps, recall_share
 
 RESAMPLES = 10_000
 LEVEL = 0.95
 _BYTES_AT_ONCE = 64_000_000  # of weights
 _ROWS_PER_THREAD = 1_000_000
+_LINE_BYTES = 64
 
 
 Numbers: TypeAlias = NDArray[np.floating[Any]]
@@ -87,7 +88,7 @@ def sample_metric(
     precision, and a recall that misses one of COCO's 101 by rounding has reached it.
     """
     classes = range(len(sweep.start) - 1)
-    parts = [class_sweep(sweep, metric, label, group_of_frame) for label in classes]
+    parts = class_sweeps(sweep, metric, group_of_frame)
     point = np.array([_exact(part, metric) for part in parts])
     objects = np.stack([part.objects for part in parts]) if parts else np.zeros((0, 0), np.int64)
     resampled = np.full((resamples, len(parts)), np.nan, np.float32)
@@ -215,7 +216,9 @@ def _kept_weights(groups: int, seed: int, blocks: int) -> NDArray[np.int16]:
 def _weights(random: np.random.Generator, groups: int, blocks: int) -> NDArray[np.int16]:
     from validation.model.drive_kernel import LANES
 
-    weight = np.empty((blocks, groups, LANES), np.int16)
+    room = np.empty(blocks * groups * LANES + _LINE_BYTES // 2, np.int16)
+    first = -room.ctypes.data % _LINE_BYTES // 2  # wide instructions are slow across lines of the cache
+    weight = room[first : first + blocks * groups * LANES].reshape(blocks, groups, LANES)
     for block in weight:
         _draw(random, block)
     return weight

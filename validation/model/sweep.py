@@ -80,30 +80,29 @@ def sweep_of(scene: Scene, matches: Matches, inside: Inside | None = None) -> Sw
     )
 
 
-def class_sweep(sweep: Sweep, metric: Metric, label: int, group_of_frame: Ints) -> ClassSweep:
-    """Return the detections of the class `label` in the frames that have a group (-1: none) for `metric`."""
+def class_sweeps(sweep: Sweep, metric: Metric, group_of_frame: Ints) -> list[ClassSweep]:
+    """Return the detections of each class in the frames that have a group (-1: none) for `metric`.
+
+    What comes after the last hit of a class changes no precision that is asked for, and is left out.
+    """
+    from validation.model.drive_kernel import grouped
+
     groups = int(group_of_frame.max(initial=-1)) + 1
-    part = slice(int(sweep.start[label]), int(sweep.start[label + 1]))
-    chosen = _CHOSEN[metric]
-    group = group_of_frame[sweep.frame[part]]
-    kept = group >= 0
-    right, counted = _asked(sweep.right[part], chosen), _asked(sweep.counted[part], chosen)
+    chosen, classes = _CHOSEN[metric], len(sweep.start) - 1
+    right, counted = _asked(sweep.right, chosen), _asked(sweep.counted, chosen)
     if metric == "AR100":
-        right = np.where(sweep.late[part], 0, right).astype(np.uint16)
-    score: Ints = np.cumsum(~sweep.tied[part], dtype=np.int64)[kept]
-    # What comes after the last hit changes no precision that is asked for.
-    hits = np.flatnonzero(right[kept])
-    rows = np.flatnonzero(kept)[: _end_of_score(score, int(hits[-1])) if len(hits) else 0]
-    score = score[: len(rows)]
-    objects = group_of_frame[sweep.object_frame[sweep.object_label == label]]
-    return ClassSweep(
-        group=group[rows].astype(np.int32),
-        right=right[rows],
-        counted=counted[rows],
-        last=np.append(score[1:] != score[:-1], True)[: len(rows)],
-        objects=np.bincount(objects[objects >= 0], minlength=groups),
-        thresholds=len(chosen),
+        right = np.where(sweep.late, 0, right).astype(np.uint16)
+    group, right, counted, last, bounds = grouped(
+        (sweep.frame, sweep.tied, right, counted), sweep.start, group_of_frame
     )
+    of_object = group_of_frame[sweep.object_frame]
+    places = (sweep.object_label * np.int64(groups) + of_object)[of_object >= 0]
+    objects = np.bincount(places, minlength=classes * groups).reshape(classes, groups)
+    parts = [slice(first, end) for first, end in bounds.tolist()]
+    return [
+        ClassSweep(group[part], right[part], counted[part], last[part], objects[label], len(chosen))
+        for label, part in enumerate(parts)
+    ]
 
 
 def recall_share(part: ClassSweep) -> Floats:
@@ -111,10 +110,6 @@ def recall_share(part: ClassSweep) -> Floats:
     bits = np.bitwise_count(part.right).astype(np.float64) / part.thresholds
     found: Floats = np.bincount(part.group, weights=bits, minlength=len(part.objects)).astype(np.float64)
     return found
-
-
-def _end_of_score(score: Ints, row: int) -> int:
-    return int(np.searchsorted(score, score[row], "right"))
 
 
 def _asked(bits: NDArray[np.uint16], chosen: tuple[int, ...]) -> NDArray[np.uint16]:
