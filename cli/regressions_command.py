@@ -52,10 +52,13 @@ def regressions(  # noqa: PLR0913, PLR0917 a command takes one parameter an opti
     Exit codes: 0 made, 1 nothing to make it of, 2 usage, 3 not found.
     """
     from cli.output import place_from
+    from driveflow.errors import UsageError
     from driveflow.reuse import put_object
     from validation.regression import RegressionSet, write_regressions
     from validation.regression_pick import Pick
 
+    if not name.strip():
+        raise UsageError("--name is what the gate calls the set, and cannot be empty.")
     picked = _picked(report, Pick(of, what, class_name, frame, mistake, min_score))
     made = RegressionSet(name, note, picked.objects, "", picked.false_alarms, picked.wrong_classes)
     data = write_regressions(made)
@@ -72,6 +75,8 @@ def _picked(path: Path, wanted: "Pick") -> "Picked":
     from validation.regression_pick import pick
 
     found = pick(_report(path), str(path), wanted)
+    if not found.failures and not found.has_champion:
+        raise InvalidInputError(f"{path} judges a model without a champion: nothing in it is newly {wanted.of}.")
     if not found.failures:
         of_class = f" of class {wanted.class_name}" if wanted.class_name else ""
         things = {"missed": "object", "false": "false alarm", "class": "object taken for another class"}
@@ -91,7 +96,11 @@ def _report(path: Path) -> Any:  # noqa: ANN401 JSON
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file.") from None
     except (ValueError, OSError) as error:
-        raise InvalidInputError(f"{path} is no report of a run (report.json): {error}") from error
+        raise InvalidInputError(f"{path} is no report of a run (report.json): {_why(error)}.") from error
+
+
+def _why(error: ValueError | OSError) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _counts(picked: "Picked") -> "dict[str, Json]":

@@ -56,10 +56,12 @@ def report_of(name: str, workspace: Path, profile: str) -> "Mapping[str, Any]":
         NotFoundError: there is no such file or run, or the run kept no report.json.
         InvalidInputError: the file is no report.json, or of another form.
     """
-    from driveflow.errors import InvalidInputError
+    from driveflow.errors import InvalidInputError, NotFoundError
     from validation.report_diff import check_report
 
     path = Path(name)
+    if not path.is_file() and ("/" in name or path.suffix == ".json"):
+        raise NotFoundError(f"{name}: there is no such file.")
     text = path.read_bytes() if name and path.is_file() else _kept(name, workspace, profile)
     try:
         value = json.loads(text)

@@ -32,9 +32,9 @@ def set_aside(  # noqa: PLR0913, PLR0917 one parameter an option
     from registry.records import Act
     from registry.set_aside import set_champion_aside
 
+    act, end = Act(who=who or getpass.getuser(), why=why), moment_of(until, "--until")
     ledger = ledger_at(workspace, profile)[1]
-    act = Act(who=who or getpass.getuser(), why=why)
-    found = set_champion_aside(ledger, model, act, moment_of(until, "--until"), datetime.now(UTC))
+    found = set_champion_aside(ledger, model, act, end, datetime.now(UTC))
     emit(asdict(found), output, f"{model}/{found.version} is set aside until {found.until}.")
 
 
@@ -48,7 +48,8 @@ def moment_of(text: str, option: str = "--at") -> datetime:
 
     try:
         moment = datetime.fromisoformat(text)
-    except ValueError as error:
+        moment.astimezone(UTC)  # a moment that UTC cannot spell is none
+    except (ValueError, OverflowError) as error:
         raise UsageError(
             f"{option} {text!r} is no moment; 2026-01-31 or 2026-01-31T12:00:00+01:00 would do."
         ) from error

@@ -9,7 +9,7 @@ from importlib.resources import files
 from typing import Any, TypeAlias, TypeVar
 
 from driveflow.canonical import Json, canonical_json, digest_bytes
-from driveflow.errors import InvalidInputError
+from driveflow.errors import InvalidInputError, NotFoundError
 
 KIND = "driveflow-regressions"
 _DIGEST = re.compile(r"[0-9a-f]{64}")
@@ -142,9 +142,15 @@ def load_regressions(name: str, store: str) -> RegressionSet:
 
     if _DIGEST.fullmatch(name):
         uri = join(store, "objects", f"{name}.json")
-        return read_regressions(read_object(uri), uri)
+        try:
+            return read_regressions(read_object(uri), uri)
+        except NotFoundError as error:
+            raise NotFoundError(f"There is no regression set {name[:12]} in {store}.") from error
     uri = name if "://" in name else to_uri(name)
-    return read_regressions(read_bytes(uri), name)
+    try:
+        return read_regressions(read_bytes(uri), name)
+    except NotFoundError as error:
+        raise NotFoundError(f"There is no regression set {name!r}: {error}") from error
 
 
 def _each(value: Mapping[str, Any], key: str, where: str, build: Callable[[Any], _Failure]) -> tuple[_Failure, ...]:

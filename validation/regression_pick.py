@@ -36,7 +36,8 @@ class Picked:
 
     failures: tuple[PastFailure, ...]
     left_out: int
-    unlisted: int  # changes of the wanted kinds that the report counts and does not list
+    unlisted: int  # changes that the report counts and does not list
+    has_champion: bool = True
 
     @property
     def objects(self) -> tuple[RegressionObject, ...]:
@@ -63,15 +64,17 @@ def pick(report: Any, where: str, wanted: Pick) -> Picked:  # noqa: ANN401 JSON
     Raises:
         InvalidInputError: it is no report of a model beside a champion.
     """
+    if not isinstance(report, Mapping) or "changes" not in report:
+        raise InvalidInputError(f"{where} is no report of a run (report.json): it tells no changes against a champion.")
     try:
         changes = report["changes"]
         frames = changes[f"{wanted.of}_frames"] if changes is not None else []
         found = sorted({one for frame in frames for one in _of_frame(frame, wanted)}, key=_key)
         unlisted = _unlisted(changes, frames, wanted.of) if changes is not None else 0
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InvalidInputError(f"{where} is no report of a run (report.json): {error!r}.") from error
+        raise InvalidInputError(f"{where} is no whole report of a run (report.json): {error!r}.") from error
     if not found:
-        return Picked((), 0, unlisted)
+        return Picked((), 0, unlisted, has_champion=changes is not None)
     better = find_scored(report if wanted.of == "fixed" else report["champion"], where)
     known = [replace(one, objects=objects_there(better, one)) if isinstance(one, FalseAlarm) else one for one in found]
     held = tuple(one for one, state in zip(known, states(better, known), strict=True) if state == "right")

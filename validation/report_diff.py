@@ -73,8 +73,19 @@ def diff_reports(first: Report, second: Report, *, across_holdouts: bool = False
     """Return what changed from the first report to the second.
 
     Raises:
-        InvalidInputError: the models were measured on different hold-outs, and `across_holdouts` does not allow it.
+        InvalidInputError: the models were measured on different hold-outs, and `across_holdouts` does not allow it; or
+            something is missing in one of the reports.
     """
+    try:
+        return _diff(first, second, across_holdouts=across_holdouts)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InvalidInputError(
+            f"One of the two is no whole report.json of a validation ({type(error).__name__}: {error}): validate the "
+            "model again."
+        ) from error
+
+
+def _diff(first: Report, second: Report, *, across_holdouts: bool) -> ReportDiff:
     same = first["verdict"]["measure"]["holdout"] == second["verdict"]["measure"]["holdout"]
     if not same and not across_holdouts:
         raise InvalidInputError(

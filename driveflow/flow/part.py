@@ -89,8 +89,11 @@ def load_gate(path: Path) -> GateSection:
 
 
 def _section(kind: type[_Section], name: str, path: Path) -> _Section:
+    """Return the section of a flow file, as it is by default where the flow has none; or the section alone."""
     root = parse_document(read_settings(path), str(path))
     inner = find(root, (name,))
+    if inner is None and find(root, ("batches",)) is not None:
+        return kind()
     return build(kind, root if inner is None else inner, str(path))
 
 

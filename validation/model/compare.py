@@ -99,9 +99,13 @@ def refuse_other_measure(challenger: Scored, champion: Scored) -> None:
     left, right = challenger.measure, champion.measure
     ids = {model.holdout_id for model in (challenger, champion) if "/" not in model.holdout_id}  # no paths of files
     if left.holdout != right.holdout or len(ids) > 1:
+        told = _short(challenger), _short(champion)
+        which = f"{told[0]} and {told[1]}"
+        if told[0] == told[1]:
+            which = f"both are called {told[0]}, and frames, drive groups, classes, labels or slices differ"
         raise InvalidInputError(
-            "Challenger and champion were measured on different hold-outs "
-            f"({_short(challenger)} and {_short(champion)}): score both on the same one, then compare."
+            f"Challenger and champion were measured on different hold-outs ({which}): score both on the same one, then "
+            "compare."
         )
     if left.mode != right.mode:
         raise InvalidInputError(
