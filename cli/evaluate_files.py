@@ -66,7 +66,7 @@ class Bringing:
         home.mkdir()
         single, called = stat(uri), text.rstrip("/")
         self._names[str(home)] = called.rpartition("/")[0] if single is not None else called
-        objects = (single,) if single is not None else _listed(uri)
+        objects, links = ((single,), ()) if single is not None else _listed(uri)
         packed = _opened([entry for entry in objects if _is_container(entry.path)])
         if single is not None and not packed.archives:
             _refuse(text, packed)
@@ -77,7 +77,7 @@ class Bringing:
         for place, data in packed.texts.items():
             _write(home / place, data)
         files = LocalFiles(home, sorted({*plain, *packed.paths}), lambda paths: _read_each(packed, plain, paths))
-        return Side(home / single.path if single is not None else home, files, _corrections(packed.refused))
+        return Side(home / single.path if single is not None else home, files, _corrections([*packed.refused, *links]))
 
 
 @contextmanager
@@ -107,11 +107,15 @@ def _is_container(path: str) -> bool:
     return kind_of(path) == "archive" or path.lower().endswith(_TABLES)
 
 
-def _listed(uri: str) -> "tuple[ObjectInfo, ...]":
-    """Return what lies in a folder or under a prefix; what links lead to is left out, as an import leaves it out."""
+def _listed(uri: str) -> "tuple[tuple[ObjectInfo, ...], tuple[Refusal, ...]]":
+    """Return what lies in a folder or under a prefix, and the links there, which no import follows either."""
+    from ingestion.batch_files import Refusal
     from ingestion.listing import NOT_FOLLOWED, list_batch
 
-    return tuple(entry for entry in list_batch(uri) if entry.version not in NOT_FOLLOWED)
+    found = list_batch(uri)
+    links = [entry for entry in found if entry.version in NOT_FOLLOWED]
+    refused = [Refusal(entry.path, entry.version, "links are not followed beside archives", 0) for entry in links]
+    return tuple(entry for entry in found if entry.version not in NOT_FOLLOWED), tuple(refused)
 
 
 def _opened(containers: "Sequence[ObjectInfo]") -> "BatchFiles":

@@ -214,6 +214,17 @@ def test_what_of_an_archive_is_not_read_is_a_correction(said, capsys):
     assert kinds(capsys, "labels.zip", "said.json") == {"archive_path_escape": 1}
 
 
+def test_a_link_beside_an_archive_is_not_followed_and_told(said, capsys):
+    Path("labels").mkdir()
+    home = shared_data(SAME_TRUTH) / "coco"
+    labels = (home / "annotations" / "instances_default.json").read_bytes()
+    _zip("labels/labels.zip", {"instances.json": labels})
+    Path("labels/more.json").symlink_to(Path("said.json").resolve())
+
+    assert kinds(capsys, "labels", "said.json") == {"link": 1}
+    assert numbers(capsys, "labels", "said.json") == numbers(capsys, home, "said.json")
+
+
 def test_a_line_of_a_file_in_an_archive_is_named_as_a_person_finds_it(said, capsys):
     with tarfile.open("rows.tar", "w") as archive:
         data = b"car 0.9 1 1 5 5\ncar 1 1\n"
