@@ -41,8 +41,8 @@ def _is_block_sorted(table: pa.Table, keys: Sequence[str]) -> bool:
     let_go()
     after = None
     for key in reversed(keys):
-        more, same = _beside(table, [key], pc.greater), _beside(table, [key], pc.equal)
-        after = more if after is None else pc.or_(more, pc.and_(same, after))
+        more = _beside(table, [key], pc.greater)
+        after = more if after is None else pc.or_(more, pc.and_(_beside(table, [key], pc.equal), after))
     return bool(pc.all(pc.fill_null(after, False)).as_py())
 
 

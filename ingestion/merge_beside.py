@@ -89,11 +89,16 @@ def _frame(table: pa.Table) -> pl.DataFrame:
 
 def _once(parts: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
     """Return the rows of all parts, each once, in the order in which they came."""
-    filled = [part.select(schema.names).cast(schema) for part in parts if part.num_rows]
+    filled = [_of(part, schema) for part in parts if part.num_rows]
     if len(filled) <= 1:  # what one brings is there once
         return filled[0] if filled else schema.empty_table()
     everything = pa.concat_tables(filled)
     return _frame(everything).unique(maintain_order=True).to_arrow().cast(schema)
+
+
+def _of(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return `table` with a schema; what has it already is not looked at, for it may lie aside."""
+    return table if table.schema.equals(schema) else table.select(schema.names).cast(schema)
 
 
 def _with_where(conflicts: pa.Table, sources: Sequence[pa.Table]) -> pa.Table:

@@ -17,6 +17,7 @@ from ingestion.disputes import CORNERS, FATES, Bools, Rule, make_dispute, with_n
 from ingestion.settle import settle
 
 _FRAMES_AT_ONCE = 10_000  # disputed ones that are settled together
+_CONFLICTS_AT_ONCE = 16_384  # that are spelled out together
 _GONE = {"united": "united", "overruled": "overruled", "in_review": "in_review"}
 
 
@@ -114,7 +115,8 @@ class Settler:
         whole = found["portion"] < end
         if whole.any():
             told = found.filter(whole).sort(_TOLD, maintain_order=True).select(columns.CONFLICTS.names)
-            self._told.add(told.to_arrow().cast(columns.CONFLICTS))
+            for some in told.iter_slices(_CONFLICTS_AT_ONCE):
+                self._told.add(some.to_arrow().cast(columns.CONFLICTS))
             self._conflicts = [found.filter(~whole)]
 
     def _drop(self, rows: pl.Series, why: str) -> None:

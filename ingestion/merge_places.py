@@ -9,7 +9,8 @@ from driveflow.formats.source_split import spell_split
 from ingestion.merge_splits import check_names, place_sightings
 from ingestion.split_board import Placement, Sighting, SplitConflict, SplitRules
 
-_SEEN = ("frame_id", "drive", "source_split")
+SEEN = ("frame_id", "drive", "source_split")
+"""Columns of sources by which frames are placed."""
 _PLACED = {"frame_id": pl.String, "split": pl.String, "drive_group": pl.String}
 
 
@@ -36,39 +37,50 @@ def place_tables(batches: Sequence[tuple[str, pl.DataFrame]], rules: SplitRules)
     Frames that are seen alike (in the same drives of the same batches, with the same split stated) go the same way, so
     one of each kind is placed. A drive that nothing else touches is not even looked at frame by frame.
     """
-    seen = _seen(batches, rules)
+    seen, frame_ids = _seen(batches, rules)
     check_names(set(seen["drive"].unique()), set(seen["source_split"].unique()), rules.holdout)
     plain = _plain_drives(seen)
     undecided = plain.filter(pl.col("stated") == "").sort("number", "drive").head(1)  # it may be the first that trains
     plain = plain.join(undecided, on="drive", how="anti")
     rest = seen.join(plain, on="drive", how="anti")
     kinds = _kinds(rest)
-    placement = place_sightings(_sightings(batches, rest, kinds), rules)
+    placement = place_sightings(_sightings(batches, rest, kinds, frame_ids), rules)
     alone = _drawn(plain, rules)
-    placed = seen.select("frame_id", "drive").join(alone, on="drive").unique("frame_id")
-    return _expanded(placement, kinds, placed.select(_PLACED.keys()))
+    placed = seen.select("frame", "drive").join(alone, on="drive").unique("frame")
+    named = placed.select(frame_ids.gather(placed["frame"]), "split", "drive_group")
+    return _expanded(placement, _named(kinds, frame_ids), named)
 
 
-def _seen(batches: Sequence[tuple[str, pl.DataFrame]], rules: SplitRules) -> pl.DataFrame:
-    """Return each sighting once, with the number of its batch and the split stated for it."""
+def _seen(batches: Sequence[tuple[str, pl.DataFrame]], rules: SplitRules) -> tuple[pl.DataFrame, pl.Series]:
+    """Return each sighting once, with the number of its batch and the split stated for it, and the ids of all frames.
+
+    `frame` is where in the ids, which are sorted, that of the frame is.
+    """
+    frame_ids = pl.concat(table["frame_id"].unique() for _, table in batches).unique().sort()
+    known = pl.DataFrame({"frame_id": frame_ids}).with_row_index("frame")
     parts = [
-        table.select(_SEEN).with_columns(name=pl.lit(name), number=pl.lit(number, pl.Int64))
+        table.select(SEEN)
+        .join(known, on="frame_id", maintain_order="left")
+        .select("frame", "drive", "source_split", name=pl.lit(name), number=pl.lit(number, pl.Int64))
+        .unique(["frame", "drive", "source_split"], keep="first", maintain_order=True)
         for number, (name, table) in enumerate(batches)
     ]
-    seen = pl.concat(parts).unique([*_SEEN, "name"], keep="first", maintain_order=True)
+    seen = pl.concat(parts)
+    if len({name for name, _ in batches}) < len(batches):
+        seen = seen.unique(["frame", "drive", "source_split", "name"], keep="first", maintain_order=True)
     held = [name for name in seen["source_split"].unique() if spell_split(name or "") in rules.held]
     is_held = pl.col("drive").is_in(list(rules.holdout.drives)) | pl.col("source_split").is_in(held)
     fixed = pl.lit(None, pl.String)
     for name, split in rules.fixed.items():
         fixed = pl.when(pl.col("name") == name).then(pl.lit(split)).otherwise(fixed)
     by_source = pl.when(is_held).then(pl.lit("holdout")).otherwise(pl.lit(""))
-    return seen.with_columns(stated=pl.coalesce(fixed, by_source))
+    return seen.with_columns(stated=pl.coalesce(fixed, by_source)), frame_ids
 
 
 def _plain_drives(seen: pl.DataFrame) -> pl.DataFrame:
     """Return drive, number and stated split of the drives that share no frame and are in one batch only."""
-    once = seen.select("frame_id", "drive", "number").unique()
-    lonely = once.with_columns(alone=~pl.col("frame_id").is_duplicated())
+    once = seen.select("frame", "drive", "number").unique()
+    lonely = once.with_columns(alone=~pl.col("frame").is_duplicated())
     drives = lonely.group_by("drive").agg(pl.col("alone").all(), pl.col("number").min(), last=pl.col("number").max())
     plain = drives.filter(pl.col("alone") & (pl.col("number") == pl.col("last"))).select("drive", "number")
     held = (pl.col("stated") == "holdout").any()
@@ -77,21 +89,25 @@ def _plain_drives(seen: pl.DataFrame) -> pl.DataFrame:
 
 
 def _kinds(rest: pl.DataFrame) -> pl.DataFrame:
-    """Return frame_id and `example`, a frame that is seen in just the same way."""
-    key = ["frame_id", "number", "drive", "stated"]
-    ordered = rest.select(key).unique().sort(key)
-    said = pl.concat_str(pl.col("number").cast(pl.String), "drive", "stated", separator="\0")
-    alike = ordered.with_columns(said=said).group_by("frame_id", maintain_order=True).agg(pl.col("said").str.join("\1"))
-    return alike.with_columns(example=pl.col("frame_id").first().over("said")).select("frame_id", "example")
+    """Return frame and `example`, a frame that is seen in just the same way."""
+    ways = rest.select("number", "drive", "stated").unique().sort("number", "drive", "stated").with_row_index("way")
+    ordered = rest.join(ways, on=["number", "drive", "stated"]).select("frame", "way").unique().sort("frame", "way")
+    alike = ordered.group_by("frame", maintain_order=True).agg(pl.col("way").cast(pl.String).str.join(","))
+    return alike.with_columns(example=pl.col("frame").first().over("way")).select("frame", "example")
+
+
+def _named(kinds: pl.DataFrame, frame_ids: pl.Series) -> pl.DataFrame:
+    found = {"frame_id": kinds["frame"], "example": kinds["example"]}
+    return pl.DataFrame({name: frame_ids.gather(numbers) for name, numbers in found.items()})
 
 
 def _sightings(
-    batches: Sequence[tuple[str, pl.DataFrame]], rest: pl.DataFrame, kinds: pl.DataFrame
+    batches: Sequence[tuple[str, pl.DataFrame]], rest: pl.DataFrame, kinds: pl.DataFrame, frame_ids: pl.Series
 ) -> list[tuple[str, list[Sighting]]]:
-    examples = rest.join(kinds.select(frame_id="example").unique(), on="frame_id", how="semi", maintain_order="left")
+    examples = rest.join(kinds.select(frame="example").unique(), on="frame", how="semi", maintain_order="left")
     arrived: list[tuple[str, list[Sighting]]] = [(name, []) for name, _ in batches]
-    for number, *sighting in examples.select("number", *_SEEN).iter_rows():
-        arrived[number][1].append(Sighting(*sighting))
+    for number, frame, drive, split in examples.select("number", "frame", "drive", "source_split").iter_rows():
+        arrived[number][1].append(Sighting(frame_ids[frame], drive, split))
     return arrived
 
 

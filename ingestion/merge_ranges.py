@@ -19,7 +19,7 @@ from ingestion.merge_choose import Part
 from ingestion.merge_frames import United, Voice, unite_frames, unite_sources
 from ingestion.merge_range_boxes import BoxPart, RangeOfBoxes, unite_range
 
-_ROWS_AT_ONCE = 160_000  # looked at together; bounds memory, not the result
+_ROWS_AT_ONCE = 120_000  # looked at together; bounds memory, not the result
 _SAMPLES = 64  # of so many rows, to cut ranges by
 
 

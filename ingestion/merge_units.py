@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from driveflow.snapshots import SnapshotTables
-from ingestion.merge_places import Places, place_tables
+from ingestion.merge_places import SEEN, Places, place_tables
 from ingestion.merge_splits import place_frames
 from ingestion.split_board import SplitRules
 from ingestion.split_units import contents, sightings
@@ -17,7 +17,8 @@ def place_batches(
 ) -> Places:
     """Place the frames of `batches` (name, tables) in the order of their arrival; what is `placed` keeps its place."""
     if rules.splits.by == "drive_group" and not rules.splits.balance and not placed:
-        return place_tables([(name, pl.DataFrame(pl.from_arrow(tables.sources))) for name, tables in batches], rules)
+        told = [(name, pl.DataFrame(pl.from_arrow(tables.sources.select(list(SEEN))))) for name, tables in batches]
+        return place_tables(told, rules)
     seen = [(name, sightings(tables, rules.splits)) for name, tables in batches]
     held = _all_contents([tables for _, tables in (*placed, *batches)]) if rules.splits.balance else {}
     stood = [(name, standing(tables, sightings(tables, rules.splits))) for name, tables in placed]
