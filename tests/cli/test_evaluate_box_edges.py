@@ -137,3 +137,29 @@ def test_shares_of_pictures_of_unknown_size_have_no_last_pixel(tmp_path, capsys)
 
     assert code == 2
     assert "there is no last pixel" in told
+
+
+def test_motchallenge_counts_from_one_and_its_corners_as_written_do_not(tmp_path):
+    (tmp_path / "seq" / "gt").mkdir(parents=True)
+    (tmp_path / "seq" / "img1").mkdir()
+    (tmp_path / "seq" / "img1" / "000001.jpg").write_bytes(b"")
+    (tmp_path / "seq" / "seqinfo.ini").write_text(
+        "[Sequence]\nname=seq\nimDir=img1\nframeRate=10\nseqLength=1\nimWidth=90\nimHeight=90\nimExt=.jpg\n"
+    )
+    (tmp_path / "seq" / "gt" / "gt.txt").write_text("1,1,11,21,30,40,1,1,1\n")
+    (tmp_path / "dets").mkdir()
+    (tmp_path / "dets" / "000001.txt").write_text("pedestrian 0.9 11 21 41 61\n")
+
+    corners = {}
+    for edges in ("format", "written", "inclusive"):
+        inputs = EvaluationInputs(
+            truth=tmp_path / "seq", predictions=tmp_path / "dets", truth_format="mot",
+            predictions_format="text_xyxy", box_edges=edges,
+        )  # fmt: skip
+        corners[edges] = read_request(inputs).raw.truth.corners.tolist()
+
+    assert corners == {
+        "format": [[10.0, 20.0, 40.0, 60.0]],
+        "written": [[11.0, 21.0, 41.0, 61.0]],
+        "inclusive": [[11.0, 21.0, 42.0, 62.0]],
+    }

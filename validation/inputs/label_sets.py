@@ -41,6 +41,8 @@ def read_label_set(
     labels = read_labels(files, found, as_written=as_written)
     labels = replace(labels, problems=(*labels.problems, *unknown))
     given = replace(_with_sizes(_given(path, labels, scored=scored), files), uploads=found == "label_studio")
+    if as_written and found == "mot":  # its reader takes 1 from all corners
+        given = replace(given, boxes=replace(given.boxes, corners=given.boxes.corners + 1.0))
     if not len(given.boxes) and labels.problems:
         raise InvalidInputError(f"{path}: read as {found}, and no box can be used: {_told(labels.problems[0])}.")
     if not given.known_frames:

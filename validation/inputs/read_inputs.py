@@ -27,9 +27,9 @@ from validation.model.scene import Correction, EvaluationRequest, Mode
 _SNIFFED: Final = 1 << 20
 TEXT: Final = "text"
 BoxEdges: TypeAlias = Literal["format", "written", "inclusive"]
-"""What corners mean. format: what the format says, edges but for VOC, which counts pixels from 1 and includes the last.
+"""What corners mean. format: what the format says. VOC and MOT count pixels from 1, and VOC includes the last one.
 
-written: edges as they are spelled, also in VOC. inclusive: as spelled, and the last pixel belongs to the box.
+written: edges as they are spelled, also there. inclusive: as spelled, and the last pixel belongs to the box.
 """
 
 
