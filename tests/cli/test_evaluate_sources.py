@@ -283,6 +283,27 @@ def test_a_picture_of_another_folder_is_counted_and_told_and_goes_behind_one_of_
     assert kinds(capsys, "truth.json", "both.json") == {"detection_in_unknown_frame": 1}
 
 
+SEQUENCES = ("seq1/images/1.jpg", "seq2/images/1.jpg")
+
+
+@pytest.mark.parametrize("predictions", [("seq1/1.jpg", "seq2/1.jpg"), ("out/seq1/dets/1.jpg", "out/seq2/dets/1.jpg")])
+def test_folders_that_every_data_set_has_do_not_part_two_names(tmp_path, monkeypatch, capsys, predictions):
+    monkeypatch.chdir(tmp_path)
+    _coco_of("truth.json", SEQUENCES, scored=False)
+    _coco_of("said.json", predictions, scored=True)
+
+    assert numbers(capsys, "truth.json", "said.json")["AP50"] == pytest.approx(1.0)
+    assert kinds(capsys, "truth.json", "said.json") == {"tied_scores": 2}
+
+
+def test_another_folder_with_a_picture_of_that_name_is_told(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    _coco_of("truth.json", ("day/1.jpg", "night/2.jpg"), scored=False)
+    _coco_of("said.json", ("dusk/1.jpg", "night/2.jpg"), scored=True)
+
+    assert kinds(capsys, "truth.json", "said.json") == {"frame_joined_by_name": 1, "tied_scores": 2}
+
+
 def test_results_that_name_ids_are_refused_where_the_truth_has_none(said, capsys):
     rows = [{key: row[key] for key in ("image_id", "category_id", "bbox", "score")} for row in said["annotations"]]
     Path("results.json").write_text(json.dumps(rows))

@@ -1,6 +1,5 @@
 """Find the frame of the truth that a name in the predictions means, and say how sure that is."""
 
-import posixpath
 import re
 from collections import defaultdict
 from collections.abc import Sequence
@@ -15,7 +14,8 @@ from validation.inputs.given import Given
 from validation.model.scene import Correction
 
 How: TypeAlias = Literal["key", "path", "end", "part", "bare", "name", "upload"]
-"""key, path: all of it is the same. end: one name ends with all of the other. part: both end in a folder and a name.
+"""key, path: all of it is the same. end: one name ends with all of the other. part: both end in a folder and a name,
+but for folders that every data set has.
 
 bare: the last part alone. name: the same, and the folders of both say something else. upload: but for what Label Studio
 does to names.
@@ -98,7 +98,9 @@ class _Names:
         pairs = listed.select("name", "key").iter_rows()
         self._called: list[str] = [name.split("\n")[0] or key for name, key in pairs]
         self._whole: dict[str, int | None] = {}
+        self._joined = ["/".join(_parts(stem_of(plain_path(name)))) for name in self._called]
         self._ends: dict[str, int | None] = {}
+        self._telling: dict[str, int | None] = {}  # ends without the folders that every data set has
         self._uploads: dict[str, int | None] = {}
         self._clashes: dict[str, list[int]] = defaultdict(list)
         self._root, self._other_root = _root(self._called), _root(others)
@@ -106,8 +108,11 @@ class _Names:
             for name in names.split("\n") if names else ():
                 path = stem_of(plain_path(name))
                 self._enter(self._whole, path, number)
-                for end in _ends(path):
+                parts = _parts(path)
+                for end in _ends(parts):
                     self._enter(self._ends, end, number)
+                for end in _ends(_telling(parts)):
+                    self._enter(self._telling, end, number)
                 if uploads:
                     self._enter(self._uploads, _as_uploaded(path), number)
 
@@ -126,22 +131,26 @@ class _Names:
         path = stem_of(plain_path(name))
         if self._whole.get(path) is not None:
             return Meant(self._one(self._whole, path, name, source), "path")
-        for end in _ends(path):
-            if end in self._ends:
-                row = self._one(self._ends, end, name, source)
-                return self._by_end(row, path, end)
+        parts = _parts(path)
+        for end in _ends(parts):
+            row = self._ends.get(end)
+            if row is not None and ("/" in end or len(parts) == 1):
+                return Meant(row, "end" if end in {"/".join(parts), self._joined[row]} else "part")
+        for end in _ends(_telling(parts)):
+            if end in self._telling:
+                return self._by_telling(self._one(self._telling, end, name, source), parts, end)
         upload = _as_uploaded(path) if self._uploads else ""
         return Meant(self._one(self._uploads, upload, name, source), "upload") if upload in self._uploads else None
 
-    def _by_end(self, row: int, path: str, end: str) -> Meant | None:
+    def _by_telling(self, row: int, parts: Sequence[str], end: str) -> Meant | None:
         """Return how sure it is that what ends so is that frame; another split is another frame."""
-        path, own = path.lstrip("/"), stem_of(plain_path(self._called[row])).lstrip("/")
-        if end in {path, own} or "/" in end:
-            return Meant(row, "end" if end in {path, own} else "part")
-        splits = split_of_folders(path), split_of_folders(own)
+        own = _parts(self._joined[row])
+        if "/" in end:
+            return Meant(row, "part")
+        splits = split_of_folders("/".join(parts)), split_of_folders(self._joined[row])
         if all(splits) and splits[0] != splits[1]:
             return None
-        told = _folders(path, self._other_root), _folders(own, self._root)
+        told = _folders(parts, self._other_root), _folders(own, self._root)
         return Meant(row, "name" if all(told) else "bare")
 
     def _enter(self, index: dict[str, int | None], name: str, number: int) -> None:
@@ -163,29 +172,39 @@ class _Names:
         return row
 
 
-def _ends(path: str) -> list[str]:
-    """Return the path and its ends, the longest first.
+def _parts(path: str) -> list[str]:
+    return [part for part in path.split("/") if part not in {"", ".."}]
 
-    >>> _ends("/a/b/c")
+
+def _telling(parts: Sequence[str]) -> list[str]:
+    """Return a path without the folders that say nothing."""
+    return [*(part for part in parts[:-1] if not _SAY_NOTHING.fullmatch(part.lower())), *parts[-1:]]
+
+
+def _ends(parts: Sequence[str]) -> list[str]:
+    """Return a path and its ends, the longest first.
+
+    >>> _ends(["a", "b", "c"])
     ['a/b/c', 'b/c', 'c']
     """
-    parts = [part for part in path.split("/") if part not in {"", ".."}]
     return ["/".join(parts[number:]) for number in range(len(parts))]
 
 
-def _root(names: Sequence[str]) -> str:
-    """Return the folder that all names lie in."""
-    folders = {posixpath.dirname(plain_path(name)) for name in names if name}
-    relative = {folder for folder in folders if not folder.startswith("/")}
-    same = len(relative) in {0, len(folders)}
-    return str(posixpath.commonpath(folders)) if folders and same and "" not in folders else ""
+def _root(names: Sequence[str]) -> list[str]:
+    """Return the folders that all names lie in."""
+    paths = [_parts(plain_path(name))[:-1] for name in names if name]
+    shared: list[str] = []
+    for level in zip(*paths, strict=False):
+        if len(set(level)) > 1:
+            break
+        shared.append(level[0])
+    return shared
 
 
-def _folders(path: str, root: str) -> list[str]:
+def _folders(parts: Sequence[str], root: Sequence[str]) -> list[str]:
     """Return the folders of a path under `root` that say something."""
-    folder = posixpath.dirname(path)
-    rest = folder[len(root) :] if folder == root or folder.startswith(f"{root}/") else folder
-    return [part for part in rest.split("/") if part and not _SAY_NOTHING.fullmatch(part.lower())]
+    folders = list(parts[:-1])
+    return _telling([*folders[len(root) :], ""])[:-1] if folders[: len(root)] == list(root) else _telling(parts)[:-1]
 
 
 def _all_uploaded(names: Sequence[str]) -> bool:
