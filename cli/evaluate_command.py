@@ -125,9 +125,15 @@ def _against_snapshot(inputs: "EvaluationInputs", truth: str, place: tuple[Path,
 
     from cli.output import place_from
     from cli.snapshot_argument import find_snapshot
+    from driveflow.errors import NotFoundError
     from driveflow.signal_store import SignalStore
 
-    snapshot = find_snapshot(truth, *place)
+    try:
+        snapshot = find_snapshot(truth, *place)
+    except NotFoundError as error:
+        if Path(truth).exists() or "://" in truth:
+            raise
+        raise NotFoundError(f"{truth}: there is no such file or folder of truth, nor a snapshot: {error}") from error
     tables = snapshot.tables()
     known = SignalStore(place_from(*place).store).load(tables.frames["frame_id"])
     return replace(inputs, snapshot=tables, signals=known, holdout_id=snapshot.snapshot_id)

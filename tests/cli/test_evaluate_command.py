@@ -111,6 +111,8 @@ def test_files_that_no_evaluator_may_count_are_exit_code_one_and_those_that_are_
     assert _evaluate(capsys, files)[0] == 1
     assert _evaluate(capsys, [files[0], str(tmp_path / "nothing.json")])[0] == 3
     assert _evaluate(capsys, ["no-such-tag", files[1]])[0] == 3
+    code, _, told = _evaluate(capsys, ["nothing/gt.json", files[1]])
+    assert (code, "nothing/gt.json: there is no such file or folder of truth" in told) == (3, True)
 
 
 def test_ac_d20_the_command_says_the_interval_of_map_by_drives_where_it_is_asked(capsys):
