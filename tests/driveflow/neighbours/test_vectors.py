@@ -1,5 +1,7 @@
 """The blocked leader rule over vectors says what the plain one says."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -135,3 +137,21 @@ def test_vectors_beside_hashes_are_asked_where_no_hash_is_near():
 def test_a_row_that_has_not_length_1_is_refused():
     with pytest.raises(ValueError, match="row 1 has 4"):
         follow_vectors(np.array([[1, 0], [2, 0]], np.float32), members([[0], [0]]), rules(0.1), np.zeros(2, np.bool_))
+
+
+def test_ac_a1_a_search_among_many_vectors_never_holds_a_matrix_of_all_pairs():
+    """A million of 512 numbers, in 8 GiB, are searched by `make bench`."""
+    count, dimensions = 16_000, 64
+    places = np.random.default_rng(3).normal(size=(count // 20, dimensions))
+    vectors = (np.repeat(places, 20, axis=0) + np.random.default_rng(4).normal(size=(count, dimensions)) * 0.05).astype(
+        np.float32
+    )
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    tracemalloc.start()
+
+    found = follow_vectors(vectors, members([[0]] * count), rules(0.05), np.zeros(count, np.bool_))
+
+    _, most_bytes = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(np.unique(found.leader)) == len(places)
+    assert most_bytes < 4 * count * count / 10
