@@ -6,10 +6,14 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from driveflow.flow.sections import GateSection
 from driveflow.images.decode import Pixels
-from tests.validation.reports import render, report_request
+from tests.validation.drives import NO_LEAK
+from tests.validation.reports import report_request
 from tests.validation.scenes import simple, square
+from validation.gate import JudgeRequest, judge
 from validation.model.changed_frames import changes
+from validation.model.compare import Draws
 from validation.model.evaluate import evaluate
 from validation.model.frame_rows import FrameRows
 from validation.model.worst_frames import worst_frames
@@ -85,12 +89,31 @@ def test_no_picture_is_in_the_page_twice_and_every_class_can_be_chosen():
         assert sorted(int(place[1]) for place in places if place) == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("pictures", [render, lambda _frame: NOISE])
-def test_galleries_of_many_classes_stay_under_five_megabytes(pictures):
-    page = report_html(report_request(classes=[f"class {n}" for n in range(24)], pictures=pictures, worst_frames=12))
+def _crowded(seed: int, names: list[str]):
+    """A model that misses and invents things of very many classes in each frame."""
+    chance, found, truth = np.random.default_rng(seed), [], []
+    for frame in FRAMES:
+        for place, number in enumerate(np.random.default_rng(len(truth)).integers(0, len(names), 40)):
+            row = (frame, names[number], square(60.0 * (place % 8), 60.0 * (place // 8), side=40))
+            truth.append(row)
+            found += [(*row, 0.9)] if chance.random() < 0.6 else []
+            found += [(frame, names[number - 1], row[2], 0.8)] if chance.random() < 0.3 else []
+    return evaluate(simple(truth, found, classes=tuple(names)))
+
+
+@pytest.mark.parametrize(("count", "ending", "least"), [(300, "things", 36), (400, '"' * 60, 1)])
+def test_galleries_of_very_many_classes_stay_under_five_megabytes(count, ending, least):
+    names = [f"{number:03d} {ending}" for number in range(count)]
+    challenger, champion = _crowded(1, names), _crowded(2, names)
+    verdict = judge(JudgeRequest(challenger, champion, GateSection(), NO_LEAK, Draws(resamples=40)))
+
+    page = report_html(
+        report_request(challenger=challenger, champion=champion, verdict=verdict, pictures=lambda _frame: NOISE)
+    )
 
     assert len(page.encode()) < 5_000_000
-    assert page.count("data:image/jpeg") > 48
+    assert page.count("data:image/jpeg") >= least
+    assert page.count('<select class="choose"') == 3
 
 
 def test_a_caption_speaks_of_every_class_that_its_picture_is_shown_for(frames):
