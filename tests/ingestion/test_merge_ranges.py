@@ -57,3 +57,26 @@ def test_what_is_of_frames_without_a_place_is_left_out_and_boxes_are_counted_as_
     for table in (united.frames, united.sources, united.boxes):
         assert table["frame_id"].to_pylist() == ["b"]
     assert (united.once, united.boxes_leaked) == ({"frames": 2, "sources": 2}, 1)
+
+
+def test_conflicts_of_more_frames_than_are_settled_together_come_in_the_same_order():
+    ids = [f"{number:05}" for number in range(10_300)]
+    parts = {turn: _drawn(ids, 0.01 * turn) for turn in (0, 1)}
+    how = UnionRules(BoxRules(Rule("union", "union", 0.9)), Voice())
+
+    some, whole = (unite_in_ranges(parts, _places(ids), how, at_once) for at_once in (5_000, 100_000))
+
+    assert sum(table.num_rows for table in whole.conflicts) == len(ids)
+    assert [table.to_pylist() for table in some.conflicts] == [table.to_pylist() for table in whole.conflicts]
+
+
+def _drawn(ids, shift_px):
+    """Return a part with one box a frame, the later ones shifted more."""
+    keys = [{"frame_id": key, "annotated_classes": ["car"], "attributes": "{}"} for key in ids]
+    boxes = [
+        {"frame_id": key, "box_id": "1", "class_name": "car", "x1": shift_px * (number % 7 + 1), "y1": 0.0, "x2": 50.0,
+         "y2": 50.0, "ignore": False, "attributes": "{}"}
+        for number, key in enumerate(ids)
+    ]  # fmt: skip
+    rows = ((keys, FRAMES), ([], SOURCES), (boxes, BOXES))
+    return Part(f"p{shift_px}", *(pa.Table.from_pylist(told, schema=schema) for told, schema in rows))
