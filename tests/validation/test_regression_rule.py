@@ -141,7 +141,14 @@ def test_what_is_back_blocks_even_where_others_are_not_in_the_holdout():
 
     assert (rule.outcome, rule.value) == ("BLOCK", 0.0)
     assert "1 of 2 past failures that must stay right are back: false car in f1." in rule.reason
-    assert "1 of 2 objects of the set are not in this hold-out: car in nobody." in rule.reason
+    assert "1 of 2 past failures of the set are not in this hold-out: car in nobody." in rule.reason
+
+
+@pytest.mark.parametrize(("frame", "told"), [("cam/000071.jpg", "cam/000071.jpg"), ("a" * 64, "a" * 12)])
+def test_a_frame_is_named_as_a_person_finds_it(frame, told):
+    rule = _judged(_scored(SURE), RegressionObject(frame, "car", square(0)))
+
+    assert rule.reason == f"1 of 1 objects of the set are not in this hold-out: car in {told}."
 
 
 def test_a_set_of_all_kinds_says_how_many_of_each_stay_right():
