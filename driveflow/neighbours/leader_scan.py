@@ -108,7 +108,8 @@ class LeaderScan:
         self._rules = Rules(rules.limit_bits, rules.windowed, rules.floored, *limits)
         sizes = np.bincount(members.group, minlength=groups)
         self._room = max(_FIRST_ROOM, int(np.diff(members.starts).max(initial=0)) * (FEW + 1))
-        self._leaders = ordered(nobody(count, sizes), self._room)
+        nothing = nobody(count, sizes)
+        self._no_buckets, self._leaders = nothing.buckets, ordered(nothing, self._room)
         self._result = Result(
             np.arange(count), np.zeros(count, np.int64), np.full(count, -1), np.full(count, -1.0), np.full(count, -1)
         )
@@ -121,6 +122,9 @@ class LeaderScan:
             beside, first = named._replace(starts=starts), self.asked
             self.asked = scan(self._items, self._rules, beside, self._leaders, self._result, first)
             if self.asked < end:
+                self._leaders = self._leaders._replace(
+                    buckets=self._no_buckets
+                )  # so that the old ones are let go first
                 self._leaders = ordered(self._leaders, self._room)
                 starts = starts[self.asked - first :]
 
