@@ -17,7 +17,7 @@ from validation.model.sweep import ClassSweep, Sweep, class_sweeps, recall_share
 
 RESAMPLES = 10_000
 LEVEL = 0.95
-_BYTES_AT_ONCE = 64_000_000  # of weights
+_BYTES_AT_ONCE = 128_000_000  # of weights: the draws of 6,400 drives are kept, and made once for all slices
 _ROWS_PER_THREAD = 1_000_000
 _LINE_BYTES = 64
 
