@@ -4,13 +4,16 @@ Nothing of them counts as memory in use but what was looked at since `let_go`, a
 """
 
 import mmap
+import os
 import tempfile
 import weakref
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from typing import BinaryIO
 
 import pyarrow as pa
+
+from driveflow.errors import StorageFullError
 
 _LEAST_BYTES = 1 << 20  # smaller tables stay in memory
 _ROWS_TOGETHER = 8_192  # so many rows lie together: who looks at some of them looks at little else
@@ -32,20 +35,31 @@ class Aside:
         self._writer: pa.RecordBatchFileWriter | None = None
 
     def add(self, table: pa.Table) -> None:
-        """Add rows to the end."""
+        """Add rows to the end.
+
+        Raises:
+            StorageFullError: the folder for temporary files takes no more.
+        """
         self._held.append(table)
         self._bytes += table.nbytes
         writer = self._opened() if self._bytes >= _LEAST_BYTES else None
         if writer is not None:
-            for held in self._held:
-                writer.write_table(held, _ROWS_TOGETHER)
+            with _told():
+                for held in self._held:
+                    writer.write_table(held, _ROWS_TOGETHER)
             self._held, self._bytes = [], 0
 
     def table(self) -> pa.Table:
-        """Return all rows that were added; nothing can be added after that."""
+        """Return all rows that were added; nothing can be added after that.
+
+        Raises:
+            StorageFullError: the folder for temporary files takes no more.
+        """
         if self._writer is None or self._file is None:
             return pa.concat_tables([self._schema.empty_table(), *self._held])
-        self._writer.close()
+        with _told():
+            self._writer.close()
+            self._file.flush()
         return pa.concat_tables([_mapped(self._file), *self._held])
 
     def _opened(self) -> pa.RecordBatchFileWriter | None:
@@ -78,8 +92,20 @@ def give_back() -> None:
     pa.default_memory_pool().release_unused()
 
 
+@contextmanager
+def _told() -> Iterator[None]:
+    """Name the folder where a temporary file cannot be written: it is often on another disk than the data."""
+    try:
+        yield
+    except OSError as error:
+        why = os.strerror(error.errno) if error.errno else str(error)
+        raise StorageFullError(
+            f"Cannot write a temporary file in {tempfile.gettempdir()}: {why}. Free some space there, or let TMPDIR"
+            " name a folder that has some."
+        ) from error
+
+
 def _mapped(file: BinaryIO) -> pa.Table:
-    file.flush()
     with file:
         known = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     _MAPS.add(known)

@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
@@ -59,3 +61,31 @@ def test_no_file_is_left(tmp_path, monkeypatch):
     found = set_aside([_rows(0, 200_000)], SCHEMA)
 
     assert (found.num_rows, list(tmp_path.iterdir())) == (200_000, [])
+
+
+def test_a_full_folder_for_temporary_files_is_named_with_what_would_do(tmp_path: Path):
+    """A limit on the size of files stands for the disk: the kernel cuts the write as a full disk does."""
+    script = """
+import resource, signal
+import pyarrow as pa
+from driveflow.aside import set_aside
+from driveflow.errors import StorageFullError
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+rows = pa.table({"number": range(300_000)})
+try:
+    set_aside([rows], rows.schema)
+except StorageFullError as error:
+    print(error)
+"""
+    found = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert str(tmp_path) in found.stdout
+    assert "TMPDIR" in found.stdout
+    assert found.stderr == ""
