@@ -109,6 +109,11 @@ def _predicates(flow: Flow) -> Iterator[Finding]:
         if case.miner == "rule" and not case.expression and not case.boxes_expression:
             yield from _states_something(("corner_cases", i, "where"), case.where)
         yield from _where(("corner_cases", i, "where"), case.where, flow)
+        for j, name in enumerate(case.settings.classes):
+            yield from _known(("corner_cases", i, "settings", "classes", j), name, flow.taxonomy.classes, "class")
+        if case.miner == "like_labels" and set(flow.taxonomy.classes) <= set(case.settings.classes):
+            path = ("corner_cases", i, "settings", "classes")
+            yield path, "names every class, so no label is left to tell them from; leave one class out"
     for i, part in enumerate(flow.validation.slices):
         yield from _slice(("validation", "slices", i), part, flow)
 

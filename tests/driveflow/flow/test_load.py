@@ -96,6 +96,14 @@ def test_a_typo_is_one_line_with_its_place_and_the_nearest_key():
         ("corner_cases: [{name: x, expression: wether = 1}]", "corner_cases[0].expression: "),
         ("corner_cases: [{name: x, boxes_expression: area_px >}]", "corner_cases[0].boxes_expression: "),
         ("corner_cases: [{name: x, miner: like_labels}]", "corner_cases[0].miner: 'like_labels' needs classes"),
+        (
+            "corner_cases: [{name: x, miner: like_labels, settings: {classes: [carr]}}]",
+            'corner_cases[0].settings.classes[0]: no class is called "carr", did you mean "car"?',
+        ),
+        (
+            "corner_cases: [{name: x, miner: like_labels, settings: {classes: [car, person]}}]",
+            "corner_cases[0].settings.classes: names every class",
+        ),
         ("corner_cases: [{name: x, miner: like_these}]", "corner_cases[0].miner: 'like_these' needs examples"),
         (
             "corner_cases: [{name: x, miner: like_these, settings: {boxes: [abc]}}]",
