@@ -32,10 +32,10 @@ Keys = Sequence[Key] | Ints
 class Annotation(msgspec.Struct, gc=False):
     """One entry of `annotations`."""
 
-    image_id: int | str | None = None
-    category_id: int | str | None = None
+    image_id: Key = None
+    category_id: Key = None
     bbox: tuple[float, float, float, float] | None = None
-    id: int | str | None = None
+    id: Key = None
     area: float | None = None
     iscrowd: int | bool | None = None
     ignore: int | bool | None = None

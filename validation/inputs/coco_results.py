@@ -21,8 +21,8 @@ _MISSING: Final = (float("nan"),) * 4
 
 
 class _Result(msgspec.Struct, gc=False):
-    image_id: int | str
-    category_id: int | str
+    image_id: int | float | str
+    category_id: int | float | str
     bbox: tuple[float, float, float, float]
     score: float | None = None
 

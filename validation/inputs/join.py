@@ -13,6 +13,7 @@ from validation.model.raw import RawBoxes, RawScene
 from validation.model.scene import Correction, Ints
 
 _SHOWN = 3
+_NO_IDS = "; a COCO result list needs a truth that has ids"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +59,10 @@ def by_names(truth: Given, found: Given) -> Predicted:
     return Predicted(boxes, strange_frames, strange_classes, (*found.corrections, *loose))
 
 
-def refuse_strangers(truth: Given, found: Predicted, source: str) -> None:
+def refuse_strangers(truth: Given, found: Predicted, source: str, *, by_ids: bool) -> None:
     """Raise where nothing was predicted of what the truth lists: such a 0 would say nothing of a model.
+
+    `by_ids`: predictions name frames by the truth's ids, and by nothing else.
 
     Raises:
         InvalidInputError: not one prediction is of a frame, or not one of a class, that the truth lists.
@@ -67,10 +70,11 @@ def refuse_strangers(truth: Given, found: Predicted, source: str) -> None:
     if not len(found.boxes):
         return
     if not (found.boxes.frame < truth.known_frames).any():
-        known = [name or key for name, key in truth.frames.select("name", "key").head(_SHOWN).iter_rows()]
-        ids = (
-            "" if any(truth.frames["key"][: truth.known_frames]) else "; a COCO result list needs a truth that has ids"
-        )
+        listed = truth.frames[: truth.known_frames].select("key", "name")
+        listed = truth.frames[: truth.known_frames].select("key", "name")
+        has_ids = by_ids and any(listed["key"])
+        known = [f"{key} ({name})" if has_ids else name or key for key, name in listed.head(_SHOWN).iter_rows()]
+        ids = ", a COCO result list by the truth's ids" if has_ids else _NO_IDS if by_ids else ""
         raise InvalidInputError(
             f"{source}: no prediction is of a frame of the truth: it names {list(found.strange_frames[:_SHOWN])}, "
             f"the truth has {known}. Both must name pictures alike{ids}."

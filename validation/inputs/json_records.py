@@ -1,5 +1,6 @@
 """Read the records of a JSON list piece by piece, typed, so that a file of any size needs little memory."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, Generic, TypeVar
@@ -11,7 +12,9 @@ from driveflow.progress import Progress
 from validation.inputs.plain_records import Layout, PlainColumns, read_plain
 
 _PIECE_BYTES: Final = 1 << 20
-_TRIES: Final = 50
+_TRIES: Final = 8
+_LONGEST: Final = 1 << 26  # bytes of one record
+_MARKS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}]', re.DOTALL)  # texts whole, so that their braces are none
 _NOT_FINITE: Final = (b"NaN", b"Infinity")
 Record = TypeVar("Record", bound=msgspec.Struct)
 
@@ -65,8 +68,12 @@ class RecordReader(Generic[Record]):
         """Refuse what is left where that is more than the bracket that closes the list."""
         if rest.strip() == b"]":
             return
+        if rest.startswith(b"]"):
+            raise InvalidInputError(
+                f"{self._path}:{self._line}: the list ends here, and more follows; join lists to one."
+            )
         if rest.strip().endswith(b"]"):
-            raise self._error(rest.strip().removeprefix(b",").removesuffix(b"]"))
+            raise self._error(self._after_comma(rest).strip().removesuffix(b"]"))
         raise InvalidInputError(f"{self._path}:{self._line}: the list is cut short: it does not end with ']'.")
 
     def _take_plain(self, data: bytes) -> tuple[PlainColumns, bytes]:
@@ -78,25 +85,33 @@ class RecordReader(Generic[Record]):
 
     def _take(self, data: bytes) -> tuple[list[Record], bytes]:
         """Return the records that end in `data`, and the rest of it."""
-        body = data.lstrip().removeprefix(b",") if self._records else data
-        wrong, cut = body, body.rfind(b"}")
-        for _ in range(_TRIES):
-            if cut < 0:
-                return [], data
+        if self._records and data.lstrip().startswith(b"]"):
+            return [], data
+        body = self._after_comma(data)
+        for cut in _ends(body):
             try:
-                records = self._decoder.decode(b"[" + body[: cut + 1] + b"]")
+                records = self._decoder.decode(b"[" + body[:cut] + b"]")
             except msgspec.ValidationError:
-                wrong = body[: cut + 1]
-                break
+                self._line += data.count(b"\n", 0, len(data) - len(body))
+                raise self._error(body[:cut]) from None
             except (msgspec.DecodeError, RecursionError):
-                cut = body.rfind(b"}", 0, cut)  # the brace was one inside a record, or inside a text
-                continue
-            rest = body[cut + 1 :]
+                continue  # the brace was one inside a record, or inside a text
+            rest = body[cut:]
             self._line += data.count(b"\n", 0, len(data) - len(rest))
             self._records += len(records)
             return records, rest
+        if len(body) < _LONGEST and _may_go_on(body):
+            return [], data
         self._line += data.count(b"\n", 0, len(data) - len(body))
-        raise self._error(wrong)
+        raise self._error(body)
+
+    def _after_comma(self, data: bytes) -> bytes:
+        """Return what comes after the comma that parts two records."""
+        text = data.lstrip() if self._records else data
+        if self._records and text[:1] not in {b"", b","}:
+            self._skipped(data)
+            raise InvalidInputError(f"{self._path}:{self._line}: no comma before entry {self._records} of the list.")
+        return text.removeprefix(b",") if self._records else text
 
     def _skipped(self, data: bytes) -> bytes:
         text = data.lstrip()
@@ -118,7 +133,35 @@ class RecordReader(Generic[Record]):
                 at, number = at + len(text), number + 1
         except (msgspec.DecodeError, RecursionError) as error:
             return syntax_error(self._path, data, self._line, error)
-        return InvalidInputError(f"{self._path}:{self._line}: no list of records.")
+        return InvalidInputError(f"{self._path}:{self._line}: no list of records, one comma between two.")
+
+
+def _ends(body: bytes) -> Iterator[int]:
+    """Yield where the last whole record of `body` may end: behind its last braces, then where they are all closed."""
+    cut = len(body)
+    for _ in range(_TRIES):
+        cut = body.rfind(b"}", 0, cut)
+        if cut < 0:
+            return
+        yield cut + 1
+    depth, end = 0, 0
+    for mark in _MARKS.finditer(body):
+        kind = mark[0]
+        if kind == b'"':
+            break  # a text that is cut off
+        depth += (kind == b"{") - (kind == b"}")
+        end = mark.end() if kind == b"}" and not depth else end
+    if end:
+        yield end
+
+
+def _may_go_on(body: bytes) -> bool:
+    """Tell whether `body` is the beginning of records and only cut off."""
+    try:
+        msgspec.json.decode(b"[" + body[: body.rfind(b"}") + 1], type=list[msgspec.Raw])
+    except (msgspec.DecodeError, RecursionError) as error:
+        return "truncated" in str(error)
+    return True
 
 
 def syntax_error(path: Path, data: bytes, line: int, error: Exception) -> InvalidInputError:
@@ -128,5 +171,5 @@ def syntax_error(path: Path, data: bytes, line: int, error: Exception) -> Invali
         at, what = min(found), "a number is NaN or infinite, which no evaluator may count"
     else:
         position = str(error).rpartition("(byte ")[2].rstrip(")")
-        at, what = int(position) if position.isdigit() else 0, str(error)
+        at, what = int(position) if position.isdigit() else len(data) * ("truncated" in str(error)), str(error)
     return InvalidInputError(f"{path}:{line + data[:at].count(bytes([10]))}: {what}.")

@@ -35,7 +35,7 @@ def read_label_set(
         InvalidInputError: nothing can be read there.
     """
     if label_format not in {"auto", *FORMATS}:
-        raise UsageError(f"No format is called {label_format!r}. Known: coco, text, {', '.join(sorted(FORMATS))}.")
+        raise UsageError(f"No format is called {label_format!r}. Known: text, {', '.join(sorted(FORMATS))}.")
     found = detect_format(files) if label_format == "auto" else label_format
     files, unknown = with_frames_of_boxes(files) if found == "waymo" else (files, ())
     labels = read_labels(files, found, as_written=as_written)
@@ -46,7 +46,8 @@ def read_label_set(
     if not len(given.boxes) and labels.problems:
         raise InvalidInputError(f"{path}: read as {found}, and no box can be used: {_told(labels.problems[0])}.")
     if not given.known_frames:
-        raise InvalidInputError(f"{path}: nothing there says anything of pictures (read as {found}).")
+        more = "; COCO results are one list of image_id, category_id, bbox and score" if scored else ""
+        raise InvalidInputError(f"{path}: nothing there says anything of pictures (read as {found}){more}.")
     return given
 
 

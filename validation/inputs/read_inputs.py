@@ -25,6 +25,7 @@ from validation.inputs.text_rows import SHAPES, are_text_rows, read_text_rows
 from validation.model.scene import Correction, EvaluationRequest, Mode
 
 _SNIFFED: Final = 1 << 20
+_EMPTY_LIST: Final = 16  # bytes
 TEXT: Final = "text"
 BoxEdges: TypeAlias = Literal["format", "written", "inclusive"]
 """What corners mean. format: what the format says. VOC and MOT count pixels from 1, and VOC includes the last one.
@@ -78,7 +79,7 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
         found = by_names(truth, predictions)
     if inputs.box_edges == "inclusive":
         truth, found = _with_last_pixels(truth, found)
-    refuse_strangers(truth, found, inputs.predictions_name or str(inputs.predictions))
+    refuse_strangers(truth, found, inputs.predictions_name or str(inputs.predictions), by_ids=said is not None)
     names = _frame_names(truth)
     raw = raw_scene_of(truth, replace(found, corrections=(*found.corrections, *inputs.unread)), names)
     frames = frames_table(truth, names, raw)
@@ -181,6 +182,9 @@ def _document(files: LocalFiles) -> Path | None:
 def _results(files: LocalFiles) -> Path | None:
     """Return the one file that is a list of COCO results, or an empty list."""
     found = [path for path in _json(files) if _begins(path) == "[" and _looks_like_results(path)]
+    full = [path for path in found if path.stat().st_size > _EMPTY_LIST] if len(found) > 1 else []
+    if len(full) > 1:
+        raise UsageError(f"{full[0]} and {full[1].name} are both lists of results; name one of {len(full)}.")
     return found[0] if len(found) == 1 else None
 
 
