@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, ProfileHere, Workspace
+from cli.output import DEFAULT_WORKSPACE, ProfileHere, Workspace, write_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,8 +81,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
     if to is None:
         typer.echo(text)
     else:
-        to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_text(text, encoding="utf-8")
+        write_file(to, text.encode())
         typer.echo(f"Wrote {to}", err=True)
 
 

@@ -1,5 +1,6 @@
 """How a command speaks: data to stdout as text or JSON, words to stderr."""
 
+import errno
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -32,6 +33,23 @@ def emit(value: Json, output: Format, text: str | None = None) -> None:
     typer.echo(
         json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False) if output == "json" else text or as_text(value)
     )
+
+
+def write_file(path: Path, data: bytes) -> None:
+    """Write what a person asked to have in a file, and make its folder.
+
+    Raises:
+        InvalidInputError: nothing can be written there.
+    """
+    from driveflow.errors import InvalidInputError
+
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        raise InvalidInputError(f"{path} cannot be written: {error.strerror}; name another file by --to.") from error
 
 
 def say(text: str) -> None:

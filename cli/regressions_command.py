@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, write_file
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
@@ -65,8 +65,7 @@ def regressions(  # noqa: PLR0913, PLR0917 a command takes one parameter an opti
     uri = put_object(place_from(workspace, profile).store, data, ".json")
     digest = uri.rpartition("/")[2].partition(".")[0]
     if to is not None:
-        to.parent.mkdir(parents=True, exist_ok=True)
-        to.write_bytes(data)
+        write_file(to, data)
     emit({"digest": digest, "uri": uri, "name": name, **_counts(picked)}, output, _text(picked, digest))
 
 

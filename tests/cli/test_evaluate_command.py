@@ -103,6 +103,17 @@ def test_what_was_asked_wrongly_is_exit_code_two(files, capsys, words, code, tol
     assert told in said
 
 
+def test_a_file_that_cannot_be_written_is_told_in_one_line(files, capsys, tmp_path):
+    (tmp_path / "file").write_text("")
+
+    code, _, said = _evaluate(capsys, files, "--to", "file/page.html", "-o", "html")
+
+    assert (code, said.strip()) == (
+        1,
+        "driveflow: file/page.html cannot be written: File exists; name another file by --to.",
+    )
+
+
 def test_files_that_no_evaluator_may_count_are_exit_code_one_and_those_that_are_not_there_three(
     files, capsys, tmp_path
 ):
