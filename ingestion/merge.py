@@ -11,7 +11,7 @@ from driveflow.snapshots import Beside, SnapshotTables
 from ingestion.leave_out import LeftOut, without_withdrawn
 from ingestion.merge_beside import STEP, decisions, merged_beside, split_conflicts
 from ingestion.merge_choose import Chooser, Chosen, Part
-from ingestion.merge_classes import unite_classes
+from ingestion.merge_classes import check_ruled, unite_classes
 from ingestion.merge_frames import Voice
 from ingestion.merge_places import Places
 from ingestion.merge_ranges import UnionRules, UnitedTables, unite_in_ranges
@@ -46,9 +46,10 @@ def merge_snapshots(batches: Sequence[NamedSnapshot], rules: MergeRules) -> Merg
     Raises:
         InvalidInputError: there is no batch, two classes differ in nothing but case or blanks, or the hold-out names
             what no batch has.
-        UsageError: a condition or the name of a batch in the rules is wrong.
+        UsageError: a condition, or the name of a batch or a class in the rules is wrong.
     """
     classes = unite_classes(batches)
+    check_ruled(rules.merge.per_class, classes)
     allowed, withdrawn = _leave_out(batches, rules.withdrawn)
     heard = line_up(allowed, rules)
     places = _place(line_up(batches, rules), rules).without(rules.withdrawn)

@@ -1,8 +1,8 @@
 """Make one list of classes of those of several snapshots."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from driveflow.errors import InvalidInputError
+from driveflow.errors import InvalidInputError, UsageError
 from ingestion.merge_rules import NamedSnapshot
 
 
@@ -19,6 +19,18 @@ def unite_classes(batches: Sequence[NamedSnapshot]) -> tuple[str, ...]:
         return lists.pop()
     _refuse_lookalikes(batches)
     return tuple(sorted({name for names in lists for name in names}))
+
+
+def check_ruled(ruled: Iterable[str], classes: Sequence[str]) -> None:
+    """Refuse a rule of its own for a class that nobody has: it would decide nothing, and nobody would see it.
+
+    Raises:
+        UsageError: one of `ruled` is not among `classes`.
+    """
+    unknown = [name for name in ruled if name not in classes]
+    if unknown:
+        known = ", ".join(sorted(classes)) or "none"
+        raise UsageError(f"merge.per_class: no class is called {unknown[0]!r}; known are {known}.")
 
 
 def _refuse_lookalikes(batches: Sequence[NamedSnapshot]) -> None:

@@ -58,7 +58,7 @@ def load_rules(path: Path, batches: Sequence[str]) -> RulesFile:
     rules = build(RulesFile, root, str(path))
     flow = Flow(
         name="any",
-        taxonomy=TaxonomySection(classes=("any",)),
+        taxonomy=TaxonomySection(classes=tuple(rules.merge.per_class) or ("any",)),  # the merge knows its classes
         batches=tuple(BatchSection(name=name, path=".") for name in batches) or (_ANY_BATCH,),
         merge=rules.merge,
         holdout=rules.holdout,

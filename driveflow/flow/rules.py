@@ -69,10 +69,17 @@ def _merge(flow: Flow) -> Iterator[Finding]:
     for i, sample in enumerate(flow.merge.sampling):
         if sample.batch:
             yield from _known(("merge", "sampling", i, "batch"), sample.batch, names, "batch")
+    yield from _own_rules(flow)
+    yield from _conditions(flow.merge)
+
+
+def _own_rules(flow: Flow) -> Iterator[Finding]:
+    """Check the classes that have a rule of their own, and every quorum."""
+    for name in flow.merge.per_class:
+        yield from _known(("merge", "per_class", name), name, flow.taxonomy.classes, "class")
     for path, quorum in _quorums(flow.merge):
         if isinstance(quorum, float) and quorum > 1:
             yield path, f"{quorum} is more than all; a share is at most 1.0, a number of contributors is whole"
-    yield from _conditions(flow.merge)
 
 
 def _quorums(merge: MergeSection) -> Iterator[tuple[tuple[Key, ...], int | float]]:

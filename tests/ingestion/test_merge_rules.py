@@ -166,6 +166,13 @@ def test_a_class_can_have_a_rule_of_its_own():
     assert {rule for rule, *_ in conflicts(result)} == {"consensus", "union"}
 
 
+def test_a_rule_for_a_class_that_nobody_has_is_refused():
+    own = {"Car": ClassMergeSection(rule="left")}
+
+    with pytest.raises(UsageError, match=r"merge\.per_class: no class is called 'Car'; known are car, truck\."):
+        merged(person("a", ("car", 0.0)), person("b", ("car", 50.0)), rule="union", per_class=own)
+
+
 @pytest.mark.parametrize(
     ("rule", "weather"),
     [("union", "dry"), ("consensus", "rain"), ("left", "fog"), ("newest", "rain"), ("review", None)],

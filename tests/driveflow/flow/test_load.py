@@ -82,6 +82,10 @@ def test_a_typo_is_one_line_with_its_place_and_the_nearest_key():
         ("holdout: {fraction: 0}", "holdout.fraction: is 0 and nothing else is stated"),
         ("holdout: {fraction: 1}", "holdout.fraction: must be less than 1"),
         ("merge: {trust: [batch_b]}", 'merge.trust[0]: no batch is called "batch_b", did you mean "batch_a"?'),
+        (
+            "merge: {per_class: {carr: {rule: left}}}",
+            'merge.per_class.carr: no class is called "carr", did you mean "car"?',
+        ),
         ("taxonomy: {aliases: {auto: carr}}", 'taxonomy.aliases.auto: no class is called "carr", did you mean "car"?'),
         ("taxonomy: {aliases: {car: person}}", '"car" is a class itself'),
         ("taxonomy: {drop: [car]}", '"car" is also a class'),
