@@ -1,7 +1,11 @@
 """Say whether a model may be promoted: PASS, BLOCK or NEEDS DATA, with every rule's numbers and reason."""
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
+from typing import Final
+
+import numpy as np
 
 from driveflow.flow.sections import GateSection
 from validation.cost import Cost
@@ -12,11 +16,13 @@ from validation.leak import LeakReport
 from validation.model.compare import Draws, compare
 from validation.model.evaluation import Evaluation
 from validation.model.scored import Scored, scored_of
+from validation.model.sweep import Sweep
 from validation.regression import RegressionSet
 from validation.regression_rule import regression_rule
 from validation.verdict import Outcome, RuleOutcome, RuleResult, Verdict
 
 __all__ = ["JudgeRequest", "Outcome", "RuleOutcome", "RuleResult", "Verdict", "judge"]
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +58,7 @@ def judge(request: JudgeRequest) -> Verdict:
     challenger, champion = _scored(request.challenger), request.champion
     other = _scored(champion) if champion is not None else None
     comparison = compare(challenger, other, request.gate.metric, request.draws)
-    nothing_new = other is not None and bool(other.model_digest) and other.model_digest == challenger.model_digest
+    nothing_new = other is not None and _is_one_model(challenger, other)
     rules: list[RuleResult] = []
     if nothing_new:
         rules.append(RuleResult("against the champion", "PASS", "Nothing new: the challenger is the champion.", 0.0))
@@ -91,6 +97,16 @@ def _world_rules(request: JudgeRequest, challenger: Scored) -> list[RuleResult]:
     if request.cost is not None or gate.max_latency_ms or gate.max_latency_ratio or gate.max_size_ratio:
         rules += cost_rules(gate, request.cost)
     return rules + size_rules(challenger, gate)
+
+
+def _is_one_model(one: Scored, other: Scored) -> bool:
+    """Tell whether both are one model: a digest says so, a name of a file only where what was found is the same too."""
+    if not one.model_digest or one.model_digest != other.model_digest:
+        return False
+    columns = [item.name for item in fields(Sweep)]
+    return _DIGEST.fullmatch(one.model_digest) is not None or all(
+        np.array_equal(getattr(one.sweep, name), getattr(other.sweep, name)) for name in columns
+    )
 
 
 def _scored(model: Evaluation | Scored) -> Scored:

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -104,6 +105,17 @@ def test_a_first_model_is_judged_by_floors_alone_and_without_any_needs_data(fold
 
     assert code == 5
     assert said.out.startswith("NEEDS DATA")
+
+
+def test_a_worse_model_in_a_file_of_the_champions_name_is_not_taken_for_the_champion(folder, capsys, models):
+    for name in ("champion", "worse"):
+        evaluation = replace(models[name], model_digest="results.json")
+        (folder / f"{name}.json").write_text(json.dumps(evaluation_json(evaluation, 1.0)))
+
+    left, said = call(folder, capsys, "worse", "champion", "-o", "json")
+    assert (left, json.loads(said.out)["nothing_new"]) == (5, False)
+    left, said = call(folder, capsys, "champion", "champion", "-o", "json")
+    assert (left, json.loads(said.out)["nothing_new"]) == (0, True)
 
 
 def test_a_regression_set_beside_the_policy_blocks_who_misses_an_object(folder, capsys, models):
