@@ -41,12 +41,12 @@ def diff_snapshots(first: Snapshot, second: Snapshot, limit: int = 10) -> dict[s
     """Return what leads from `first` to `second`, with `limit` examples of each kind; all is counted.
 
     A frame is the same while its bytes are. A box is unchanged where one just like it is on the other side, also where
-    that has another id (`boxes_renamed`); of what is left, boxes of one id are one that changed. The drive told is that
-    of a frame's first source.
+    that has another id (`boxes_renamed`) or came another way (`boxes_other_origin`: another batch, campaign or model);
+    of what is left, boxes of one id are one that changed. The drive told is that of a frame's first source.
     """
     frames = _change(_frames(first), _frames(second), columns.KEYS["frames"])
     sources = _change(_frame(first.sources()), _frame(second.sources()), columns.KEYS["sources"])
-    boxes, renamed = _box_change(_frame(first.boxes()), _frame(second.boxes()))
+    boxes, renamed, from_elsewhere = _box_changes(_frame(first.boxes()), _frame(second.boxes()))
     drives = _drives(first, second)
     return {
         "first": first.snapshot_id,
@@ -56,6 +56,7 @@ def diff_snapshots(first: Snapshot, second: Snapshot, limit: int = 10) -> dict[s
         "sources": sources.counts(),
         "boxes": boxes.counts(),
         "boxes_renamed": renamed,
+        "boxes_other_origin": from_elsewhere,
         "classes": {
             "added": sorted(set(second.classes) - set(first.classes)),
             "removed": sorted(set(first.classes) - set(second.classes)),
@@ -80,8 +81,9 @@ def _frames(snapshot: Snapshot) -> pl.DataFrame:
     return _frame(snapshot.frames()).with_columns(pl.col("annotated_classes").list.join(_SEPARATOR))
 
 
-def _change(first: pl.DataFrame, second: pl.DataFrame, keys: Sequence[str]) -> _Change:
-    rest = [name for name in first.columns if name not in keys]
+def _change(first: pl.DataFrame, second: pl.DataFrame, keys: Sequence[str], aside: Sequence[str] = ()) -> _Change:
+    """Compare all columns but `aside`."""
+    rest = [name for name in first.columns if name not in {*keys, *aside}]
     both = first.join(second, on=list(keys), how="inner", suffix="_b")
     differs = pl.any_horizontal([pl.col(name).ne_missing(pl.col(f"{name}_b")) for name in rest])
     changed = both.filter(differs)
@@ -90,14 +92,23 @@ def _change(first: pl.DataFrame, second: pl.DataFrame, keys: Sequence[str]) -> _
     return _Change(added, removed, changed, both.height - changed.height)
 
 
-def _box_change(first: pl.DataFrame, second: pl.DataFrame) -> tuple[_Change, int]:
+def _box_changes(first: pl.DataFrame, second: pl.DataFrame) -> tuple[_Change, int, int]:
+    """Return how boxes changed, how many have another id, and how many another origin, and are else the same."""
+    found, renamed = _box_change(first, second)
+    one, other = _sides(found, first.columns)
+    if one.is_empty() or other.is_empty():
+        return found, renamed, 0
+    rest, more = _box_change(one, other, aside=("origin",))
+    whole = _Change(rest.added, rest.removed, rest.changed, found.unchanged + rest.unchanged)
+    return whole, renamed + more, rest.unchanged
+
+
+def _box_change(first: pl.DataFrame, second: pl.DataFrame, aside: Sequence[str] = ()) -> tuple[_Change, int]:
     """Return how boxes changed, and how many have another id and are else the same: a merge may give them new ones."""
     keys, names = columns.KEYS["boxes"], first.columns
-    by_id = _change(first, second, keys)
-    after = {f"{name}_b": name for name in names if name not in keys}
-    one = pl.concat([by_id.removed, by_id.changed.select(names)])
-    other = pl.concat([by_id.added, by_id.changed.select(*keys, *after).rename(after).select(names)])
-    content = [name for name in names if name != "box_id"]
+    by_id = _change(first, second, keys, aside)
+    one, other = _sides(by_id, names)
+    content = [name for name in names if name not in {"box_id", *aside}]
     pairs = _numbered(one, content).join(
         _numbered(other, content), on=[*content, "turn"], how="inner", nulls_equal=True, suffix="_b"
     )
@@ -105,10 +116,18 @@ def _box_change(first: pl.DataFrame, second: pl.DataFrame) -> tuple[_Change, int
         return by_id, 0
     left = one.join(pairs.select(keys), on=list(keys), how="anti")
     right = other.join(pairs.select("frame_id", box_id="box_id_b"), on=list(keys), how="anti")
-    rest = _change(left, right, keys)
+    rest = _change(left, right, keys, aside)
     return _Change(
         rest.added, rest.removed, rest.changed, rest.unchanged + by_id.unchanged + pairs.height
     ), pairs.height
+
+
+def _sides(change: _Change, names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Return the boxes of either side that the other has not got, or not like that."""
+    keys = columns.KEYS["boxes"]
+    after = {f"{name}_b": name for name in names if name not in keys}
+    one = pl.concat([change.removed, change.changed.select(names)])
+    return one, pl.concat([change.added, change.changed.select(*keys, *after).rename(after).select(names)])
 
 
 def _numbered(boxes: pl.DataFrame, content: Sequence[str]) -> pl.DataFrame:

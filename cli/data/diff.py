@@ -53,6 +53,7 @@ def _text(found: Mapping[str, Any]) -> str:
     parts = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in found["changed"].items() if count)
     return joined(
         drawn(("from A to B", *kinds), tables),
+        _unchanged_but(found),
         drawn(("class", *kinds[:3]), classes) if classes else "",
         drawn([name.replace("_", " ") for name in largest[0]], drives) if drives else "",
         drawn(("class", "looked for now", "no longer"), looked) if looked else "",
@@ -60,6 +61,13 @@ def _text(found: Mapping[str, Any]) -> str:
         f"frames changed in: {parts}" if parts else "",
         *_examples(found["examples"]),
     )
+
+
+def _unchanged_but(found: Mapping[str, Any]) -> str:
+    """Say what differs in boxes that count as unchanged."""
+    counts = {"another id": found["boxes_renamed"], "another origin": found["boxes_other_origin"]}
+    told = [f"{count:,} have {what}" for what, count in counts.items() if count]
+    return f"Of the unchanged boxes {', '.join(told)}." if told else ""
 
 
 def _examples(examples: Mapping[str, Any]) -> list[str]:
