@@ -77,7 +77,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
         with shown_progress("reading") as progress:
             request = read_request(inputs, progress)
         evaluation = measure(request)
-        text = sides.told(_told(evaluation, output, started_s, intervals=intervals))
+        text = sides.told(_told(evaluation, output, started_s, intervals=intervals, min_score=min_score))
     if to is None:
         typer.echo(text)
     else:
@@ -141,8 +141,13 @@ def _against_snapshot(inputs: "EvaluationInputs", truth: str, place: tuple[Path,
 def _asked(
     inputs: "EvaluationInputs", mode: Literal["strict", "coco"], slices: tuple[str, ...], iou: str, min_score: float
 ) -> "EvaluationInputs":
+    import math
     from dataclasses import replace
 
+    from driveflow.errors import UsageError
+
+    if not math.isfinite(min_score):
+        raise UsageError(f"--min-score {min_score}: no score is that high; leave it out to count every detection.")
     return replace(inputs, mode=mode, slices=slices, thresholds=_thresholds(iou), min_score=min_score)
 
 
@@ -160,7 +165,9 @@ def _thresholds(text: str) -> tuple[float, ...]:
     return values
 
 
-def _told(evaluation: "Evaluation", output: EvaluationOutput, started_s: float, *, intervals: bool) -> str:
+def _told(
+    evaluation: "Evaluation", output: EvaluationOutput, started_s: float, *, intervals: bool, min_score: float
+) -> str:
     import json
 
     from validation.intervals import intervals as find_intervals
@@ -174,7 +181,7 @@ def _told(evaluation: "Evaluation", output: EvaluationOutput, started_s: float, 
     found = find_intervals(evaluation) if intervals else None
     if output == "text":
         return _words(evaluation, found or {})
-    value = evaluation_json(evaluation, time.perf_counter() - started_s, found)
+    value = {**evaluation_json(evaluation, time.perf_counter() - started_s, found), "min_score": min_score}
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
 
 

@@ -37,6 +37,7 @@ def test_json_has_the_twelve_numbers_classes_slices_and_what_it_took(files, caps
     assert found["per_slice"]["time_of_day=night"]["AP"] == 0.0
     assert found["per_slice"]["width > 100 AND drive = 'd1'"]["n_frames"] == 1
     assert found["peak_memory_bytes"] > 1_000_000
+    assert found["min_score"] == 0.0
 
 
 def test_what_has_no_object_is_null_and_in_mode_coco_minus_one(files, capsys):
@@ -93,6 +94,7 @@ def test_published_files_are_measured_through_the_command(capsys):
         (("--slices", "class*colour"), 2, "'colour' is no dimension"),
         (("--slices", "width >"), 2, "Condition, character 7"),
         (("--mode", "lax"), 2, "lax"),
+        (("--min-score", "inf"), 2, "--min-score inf: no score is that high"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -118,6 +118,17 @@ def test_a_worse_model_in_a_file_of_the_champions_name_is_not_taken_for_the_cham
     assert (left, json.loads(said.out)["nothing_new"]) == (0, True)
 
 
+def test_models_of_which_unlike_scores_counted_are_not_compared(folder, capsys, models):
+    for name, least in (("champion", 0.5), ("better", 0.0)):
+        value = {**evaluation_json(models[name], 1.0), "min_score": least}
+        (folder / f"{name}.json").write_text(json.dumps(value))
+
+    left, said = call(folder, capsys, "better")
+    assert left == 1
+    assert "evaluate both with the same --min-score" in said.err
+    assert call(folder, capsys, "champion")[0] == 0
+
+
 def test_a_regression_set_beside_the_policy_blocks_who_misses_an_object(folder, capsys, models):
     evaluation = models["worse"]
     scored = scored_of(evaluation)
