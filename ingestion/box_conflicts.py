@@ -10,7 +10,7 @@ import polars as pl
 from driveflow import tables as columns
 from driveflow.canonical import canonical_json
 from ingestion.disputes import COMPARED, CORNERS, FATES, Alone, Bools, Dispute, Verdicts
-from ingestion.overlap import Ints, iou
+from ingestion.overlap import Ints, alike
 
 _SAME_PX = 1e-3  # corners this close are one number, written by two tools
 _IN_REVIEW = FATES.index("in_review")
@@ -141,24 +141,19 @@ def _differ(dispute: Dispute, left: Ints, right: Ints) -> Bools:
 
 def _other_names(dispute: Dispute, alone: Alone) -> Ints:
     """Return, for entries that are one place under two names, the entry of the other name; each is in one pair."""
-    entries = pl.DataFrame(
-        {
-            "frame": dispute.boxes["frame"].gather(alone.box),
-            "group": dispute.groups[alone.box],
-            "turn": dispute.turns[alone.box],
-            "silent": alone.silent,
-        }
-    ).with_row_index("entry")
-    crossed = entries.join(
-        entries, left_on=["frame", "turn", "silent"], right_on=["frame", "silent", "turn"], suffix="_other"
-    )
-    crossed = crossed.filter(pl.col("group") < pl.col("group_other"))
-    one, other = crossed["entry"].to_numpy(), crossed["entry_other"].to_numpy()
-    near = iou(dispute.corners[alone.box[one]], dispute.corners[alone.box[other]])
-    close = (near >= round(dispute.rule.min_iou, 9)) & (near > 0)
+    frames, turns = dispute.boxes["frame"].gather(alone.box).to_numpy(), dispute.turns[alone.box]
+    first, second = np.minimum(turns, alone.silent), np.maximum(turns, alone.silent)
+    width = int(second.max(initial=0)) + 1
+    met = (frames * width + first) * width + second  # who drew, who did not, in which frame, either way round
+    order = np.argsort(met, kind="stable")
+    drawn_first = (turns < alone.silent)[order]
+    corners = dispute.corners[alone.box]
+    pairs = alike(corners, met, (order[drawn_first], order[~drawn_first]), dispute.rule.min_iou)
+    left, right = dispute.groups[alone.box[pairs.left]], dispute.groups[alone.box[pairs.right]]
+    one, other = np.where(left < right, (pairs.left, pairs.right), (pairs.right, pairs.left))[:, left != right]
     twins = np.full(len(alone.box), _NO_TWIN, np.int64)
     used: set[int] = set()
-    for a, b in sorted(zip(one[close].tolist(), other[close].tolist(), strict=True)):
+    for a, b in sorted(zip(one.tolist(), other.tolist(), strict=True)):
         if a not in used and b not in used:
             twins[a] = b
             used |= {a, b}

@@ -1,7 +1,10 @@
 """What each merge rule decides, and what quotas, sampling and conditions leave out."""
 
 import json
+import os
+from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -10,11 +13,14 @@ from driveflow.errors import UsageError
 from driveflow.flow.merge_section import ClassMergeSection, MergeSection, SamplingSection
 from driveflow.flow.sections import SplitSection
 from driveflow.snapshots import SnapshotTables
+from ingestion.disputes import Rule
 from ingestion.merge import MergeRules, NamedSnapshot, merge_snapshots
+from ingestion.merge_boxes import BoxRules, Claims, unite_boxes
 from tests.ingestion.batches import bring_in, coco, merge, picture, write
 
 CLASSES = ("car", "truck")
 FRAME = "f" * 64
+TURNS = {"turn": pl.Int64, "by": pl.String}
 
 
 def rows_of(name, boxes, looked=CLASSES, frame_id=FRAME, attributes="{}", drive="d", **more):
@@ -315,3 +321,35 @@ def test_splits_are_drawn_before_anything_is_left_out():
         zip(whole.tables.frames["frame_id"].to_pylist(), whole.tables.frames["split"].to_pylist(), strict=True)
     )
     assert all(splits[row["frame_id"]] == row["split"] for row in some.tables.frames.to_pylist())
+
+
+def test_memory_of_conflicts_does_not_grow_with_the_square_of_the_boxes_of_a_frame():
+    """Each box that another did not draw is held beside all that the other drew alone: pairs that are many."""
+    status, clear = Path("/proc/self/status"), Path("/proc/self/clear_refs")
+    if not os.access(clear, os.W_OK):
+        pytest.skip("this system does not tell how much memory was in use at most")
+    names = [f"{number:064}" for number in range(100)]
+    drawn = [
+        {"frame_id": frame_id, "box_id": f"{turn}-{number}", "class_name": "car", "turn": turn, "by": "ab"[turn]}
+        | {"x1": 20.0 * number + 10 * turn, "y1": 0.0, "x2": 20.0 * number + 10 * turn + 9, "y2": 9.0, "score": None}
+        | {"origin": "", "ignore": False, "attributes": "{}", "annotator": None, "guideline": None}
+        for turn in (0, 1)
+        for frame_id in names
+        for number in range(300)
+    ]
+    boxes = pl.DataFrame(drawn, schema={**dict(pl.from_arrow(columns.BOXES.empty_table()).schema), **TURNS})
+    looked = [
+        {"frame_id": name, "annotated_classes": ["car"], "turn": t, "by": "ab"[t]} for t in (0, 1) for name in names
+    ]
+    claims = Claims(boxes, pl.DataFrame(looked, schema_overrides=TURNS))
+    clear.write_text("5")  # forget the peak so far
+    before = _peak_mib(status)
+
+    united = unite_boxes(claims, BoxRules(Rule("union", "union", 0.9)))
+
+    assert united.conflicts.num_rows == 60_000
+    assert _peak_mib(status) - before < 400
+
+
+def _peak_mib(status):
+    return next(int(line.split()[1]) // 1024 for line in status.read_text().splitlines() if line.startswith("VmHWM"))
