@@ -125,7 +125,14 @@ _NUMBERS = ("AP", "AP50", "AP75", "APs", "APm", "APl", "AR1", "AR10", "AR100", "
 
 
 def _numbers(first: Report, second: Report) -> tuple[NumberChange, ...]:
-    return tuple(NumberChange("all classes", name, first.get(name), second.get(name)) for name in _NUMBERS)
+    return tuple(NumberChange("all classes", name, _value(first, name), _value(second, name)) for name in _NUMBERS)
+
+
+def _value(part: Report, name: str) -> float | None:
+    value = part.get(name)
+    if value is not None and not isinstance(value, int | float):
+        raise TypeError(f"{name} is {value!r}, which is no number")
+    return value
 
 
 def _rules(first: Sequence[Report], second: Sequence[Report]) -> tuple[RuleChange, ...]:
@@ -144,7 +151,7 @@ def _parts(
 ) -> tuple[NumberChange, ...]:
     """Return `metric` of every class or slice, those that lost most first, those of one report only last."""
     before, after = (
-        {name_of(part): part.get(metric) for part in report["challenger"][key]} for report in (first, second)
+        {name_of(part): _value(part, metric) for part in report["challenger"][key]} for report in (first, second)
     )
     names = dict.fromkeys([*before, *after])
     changes = [NumberChange(name, metric, before.get(name), after.get(name)) for name in names]
