@@ -2,12 +2,14 @@
 
 import json
 
+import polars as pl
 import pytest
 
 from driveflow.errors import InvalidInputError, UsageError
 from tests.validation.coco_files import annotation, document, measured, result
 from validation.inputs import json_records
 from validation.inputs.read_inputs import EvaluationInputs, read_request
+from validation.model.evaluate import evaluate
 
 BOX = (10, 10, 50, 50)
 TRUTH = document([annotation(1, 1, BOX), annotation(2, 2, BOX)])
@@ -77,3 +79,31 @@ def test_two_lists_of_results_in_one_folder_are_refused_by_name(tmp_path):
 
     with pytest.raises(UsageError, match=r"a\.json and b\.json are both lists of results; name one"):
         read_request(EvaluationInputs(truth=tmp_path / "truth.json", predictions=folder))
+
+
+TABLE = {"frame_id": [1], "class_name": ["car"], "x1": [10], "y1": [10], "x2": [60], "y2": [60], "score": [0.5]}
+
+
+def _table(folder, **changed):
+    (folder / "truth.json").write_text(json.dumps(TRUTH))
+    pl.DataFrame({**TABLE, **changed}).write_parquet(folder / "found.parquet")
+    return read_request(EvaluationInputs(truth=folder / "truth.json", predictions=folder / "found.parquet"))
+
+
+def test_a_table_may_name_frames_by_whole_numbers(tmp_path):
+    assert evaluate(_table(tmp_path)).numbers["AR100"] == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"x1": ["left"]}, "found.parquet: no Parquet file with the columns frame_id"),
+        ({"x1": [[1.0]]}, "found.parquet: no Parquet file with the columns frame_id"),
+        ({"class_name": pl.Series([None], dtype=pl.String)}, "found.parquet: row 0 has no class_name"),
+        ({"frame_id": pl.Series([None], dtype=pl.Int64)}, "found.parquet: row 0 has no frame_id"),
+    ],
+)
+def test_a_table_of_other_columns_is_refused_in_one_line(tmp_path, changed, told):
+    with pytest.raises(InvalidInputError, match=told) as raised:
+        _table(tmp_path, **changed)
+    assert "\n" not in str(raised.value)

@@ -57,9 +57,14 @@ def read_table(path: Path) -> Given:
         InvalidInputError: it is no such file.
     """
     try:
-        rows = pl.read_parquet(path, columns=list(_WANTED))
+        given = pl.read_parquet(path, columns=list(_WANTED))
+        rows = given.select(pl.col(_WANTED[:2]).cast(pl.String), pl.col(_WANTED[2:]).cast(pl.Float64))
     except (pl.exceptions.PolarsError, OSError) as error:
-        raise InvalidInputError(f"{path}: no Parquet file with the columns {', '.join(_WANTED)}: {error}.") from error
+        what = str(error).partition("\n")[0]
+        raise InvalidInputError(f"{path}: no Parquet file with the columns {', '.join(_WANTED)}: {what}.") from error
+    for name in _WANTED[:2]:
+        if rows[name].null_count():
+            raise InvalidInputError(f"{path}: row {rows[name].is_null().arg_max()} has no {name}.")
     frames, classes = rows["frame_id"].unique().sort(), rows["class_name"].unique().sort()
     nothing = dict.fromkeys(("drive", "camera"), "")
     listed = [{"key": key, "name": "", "width": None, "height": None, "attributes": "{}", **nothing} for key in frames]
