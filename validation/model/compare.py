@@ -208,4 +208,6 @@ def _found(value: float) -> float | None:
 
 
 def _short(model: Scored) -> str:
-    return f"{model.holdout_id[:12] or model.measure.holdout[:12]} with {len(model.frame_group)} frames"
+    called = (model.holdout_id or model.measure.holdout).rstrip("/")
+    name = called.rpartition("/")[2] if "/" in called else called[:12]  # a file's name, or the start of a digest
+    return f"{name} with {len(model.frame_group)} frames"
