@@ -1,5 +1,7 @@
 """What standard evaluators get silently wrong, and what is right."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -219,6 +221,18 @@ def test_ac_d10_boxes_without_area_are_listed_and_count_as_what_they_are():
 
     assert evaluation.numbers["AP"] == pytest.approx(1.0)
     assert _kinds(evaluation) == {"truth_without_area": 1, "detection_without_area": 1}
+
+
+@pytest.mark.parametrize("mode", ["strict", "coco"])
+def test_labels_that_were_read_twice_are_told(mode):
+    twice = [*PERFECT_TRUTH, *PERFECT_TRUTH, ("f2", "car", square(21))]
+
+    evaluation = evaluate(replace(simple(twice, PERFECT_FOUND), mode=mode))
+
+    told = next(item for item in evaluation.corrections if item.kind == "truth_twice")
+    assert told.count == 2
+    assert told.examples == ("car in frame f1", "car in frame f2")
+    assert evaluation.objects == 5
 
 
 def test_a_frame_where_a_class_was_not_looked_for_does_not_count_for_it():

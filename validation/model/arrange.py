@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from validation.model import order_kernel
-from validation.model.lint import correction, refuse_broken, sample
+from validation.model.lint import correction, refuse_broken, sample, twice
 from validation.model.raw import RawBoxes, RawScene
 from validation.model.scene import COCO_DETECTION_LIMIT, Bools, Correction, Detected, Floats, Ints, Mode, Scene, Truth
 
@@ -105,7 +105,19 @@ def _truth(raw: RawScene, how: Arrangement, annotated: Bools) -> tuple[Truth, li
             np.unique(every[flat]),
             "counted as an ignore region: nothing can match a box without area",
         ),
+        *correction(
+            "truth_twice",
+            raw,
+            boxes,
+            _twice(boxes, every[~(regions[every] | flat)]),
+            "counted as often as they stand; were the same labels read from two files?",
+        ),
     ]
+
+
+def _twice(boxes: RawBoxes, rows: Ints) -> Ints:
+    """Return those of `rows` that say just what another of them says."""
+    return rows[twice(boxes.frame[rows], boxes.label[rows], boxes.corners.take(rows, axis=0))]
 
 
 def _regions(boxes: RawBoxes, mode: Mode) -> Bools:

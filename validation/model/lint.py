@@ -6,9 +6,10 @@ import numpy as np
 
 from driveflow.errors import InvalidInputError
 from validation.model.raw import RawBoxes, RawScene
-from validation.model.scene import Bools, Correction, Ints
+from validation.model.scene import Bools, Correction, Floats, Ints
 
 _EXAMPLES = 5
+_ODD = np.array([(2 * number + 1) * 0x9E3779B97F4A7C15 % 2**64 | 1 for number in range(6)], np.uint64)  # mixes bits
 
 
 def refuse_broken(raw: RawScene) -> None:
@@ -33,6 +34,20 @@ def correction(kind: str, raw: RawScene, boxes: RawBoxes, rows: Ints, done: str)
     places = np.unique(boxes.frame[rows] * strangers + boxes.label[rows])[:_EXAMPLES]
     said = [f"{raw.class_name(int(at % strangers))} in frame {raw.frame_name(int(at // strangers))}" for at in places]
     return [Correction(kind, len(rows), tuple(said), done)]
+
+
+def twice(frame: Ints, label: Ints, corners: Floats) -> Ints:
+    """Return the boxes (n frames and classes, n x 4 corners) that are equal in all to another, all but one of each."""
+    parts = [frame, label, *(np.ascontiguousarray(corners[:, side] + 0.0).view(np.int64) for side in range(4))]
+    key = np.zeros(len(frame), np.uint64)
+    for part, odd in zip(parts, _ODD, strict=True):
+        key = (key ^ part.view(np.uint64)) * odd
+        key ^= key >> np.uint64(32)
+    order = np.argsort(key)
+    near = np.flatnonzero(key[order[1:]] == key[order[:-1]])
+    one, other = order[near], order[near + 1]
+    found: Ints = np.sort(other[np.all([part[one] == part[other] for part in parts], axis=0)])
+    return found
 
 
 def sample(values: Iterable[object]) -> tuple[str, ...]:
