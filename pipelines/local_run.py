@@ -43,6 +43,7 @@ STEPS = (
 
 _STOPPED = 130  # as a shell says of a program that Ctrl-C ended
 
+_WORD_BYTES = 64 << 10  # a step that ends with less than this on its disk could not say why
 _WAS_KILLED = "the run was killed"
 _WAS_STOPPED = "the run was stopped"
 
@@ -153,7 +154,7 @@ def _follow(
                 if event["event"] == "step_failed" and not failure:
                     failure = event
                 if event["event"] == "step_finished" and event["code"] and not failure:
-                    failure = {"step": event["step"], "message": _without_a_word(event["code"])}
+                    failure = {"step": event["step"], "message": _without_a_word(event["code"], folder)}
         child.wait()
     except KeyboardInterrupt:
         last = {"event": "finished", "state": "CANCELLED", "error": _WAS_STOPPED}
@@ -162,8 +163,10 @@ def _follow(
     return last, failure
 
 
-def _without_a_word(code: int) -> str:
+def _without_a_word(code: int, folder: Path) -> str:
     how = f"signal {-code}" if code < 0 else f"exit code {code}"
+    if shutil.disk_usage(folder).free < _WORD_BYTES:
+        return f"ended without a word ({how}): there is no space left on the disk of {folder}, not even for its log"
     return f"ended without a word ({how}); its log says why"
 
 
