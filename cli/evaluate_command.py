@@ -77,7 +77,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
         with shown_progress("reading") as progress:
             request = read_request(inputs, progress)
         evaluation = measure(request)
-        text = sides.told(_told(evaluation, output, started_s, intervals=intervals, min_score=min_score))
+        text = sides.told(_told(evaluation, output, started_s, intervals=intervals))
     if to is None:
         typer.echo(text)
     else:
@@ -165,9 +165,7 @@ def _thresholds(text: str) -> tuple[float, ...]:
     return values
 
 
-def _told(
-    evaluation: "Evaluation", output: EvaluationOutput, started_s: float, *, intervals: bool, min_score: float
-) -> str:
+def _told(evaluation: "Evaluation", output: EvaluationOutput, started_s: float, *, intervals: bool) -> str:
     import json
 
     from validation.intervals import intervals as find_intervals
@@ -181,7 +179,7 @@ def _told(
     found = find_intervals(evaluation) if intervals else None
     if output == "text":
         return _words(evaluation, found or {})
-    value = {**evaluation_json(evaluation, time.perf_counter() - started_s, found), "min_score": min_score}
+    value = evaluation_json(evaluation, time.perf_counter() - started_s, found)
     return json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False)
 
 

@@ -73,7 +73,13 @@ def _read(path: Path) -> "tuple[Scored, LeakReport | None, Any]":
         )
     if found.measure.mode != "strict":
         raise InvalidInputError(f"{path} was measured in mode {found.measure.mode}; the gate judges by mode strict.")
-    return found, _leak(value), value.get("min_score")
+    return found, _leak(value), _least_score(value)
+
+
+def _least_score(value: Any) -> Any:  # noqa: ANN401 JSON
+    """Return the least score that counted in an evaluation or for the challenger of a report; None: not said."""
+    challenger = value.get("challenger")
+    return value.get("min_score", challenger.get("min_score") if isinstance(challenger, dict) else None)
 
 
 def _refuse_other_scores(challenger: tuple[Path, Any], champion: tuple[Path | None, Any]) -> None:

@@ -47,6 +47,7 @@ def evaluation_json(
         "n_objects": evaluation.objects,
         "n_detections": evaluation.detections,
         "detection_limit": evaluation.scene.limit,
+        "min_score": evaluation.min_score,
         "under_min_score": evaluation.scene.under_min_score,
         "holdout_id": evaluation.holdout_id,
         KEY: scored_text(evaluation),

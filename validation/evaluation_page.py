@@ -13,7 +13,7 @@ from validation.pages.banner import counted
 from validation.pages.findings import Findings, find
 from validation.pages.frames import Galleries
 from validation.pages.measured import Measured, Section, measured_sections
-from validation.pages.origin import provenance_table
+from validation.pages.origin import detections_counted, provenance_table
 from validation.pages.words import agrees, span
 from validation.report import frames_section, laid_out, within_bounds
 
@@ -79,5 +79,4 @@ def _card(name: str, value: float | None, found: Estimate) -> html.Card | None:
 def _provenance(request: EvaluationPage) -> list[tuple[str, str]]:
     model = request.evaluation
     known = [("Model digest", model.model_digest), ("Hold-out", model.holdout_id)]
-    counted_ = f"{model.detections:,}; {model.scene.under_min_score:,} under the least score are left out"
-    return [*(pair for pair in known if pair[1]), *request.provenance.items(), ("Detections counted", counted_)]
+    return [*(pair for pair in known if pair[1]), *request.provenance.items(), detections_counted(model)]

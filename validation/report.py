@@ -18,7 +18,7 @@ from validation.pages.frames import Galleries, galleries, legend
 from validation.pages.gate_parts import cost_section, regression_section
 from validation.pages.measured import Measured, Section, measured_sections
 from validation.pages.numbers import headline_table
-from validation.pages.origin import leak_section, provenance_table, suspects_section
+from validation.pages.origin import detections_counted, leak_section, provenance_table, suspects_section
 from validation.pages.queries import queries_sections
 from validation.pages.rules import gravest_first, rules_table
 from validation.pages.slices import unjudged_slices
@@ -142,12 +142,11 @@ def _of_slice(name: str) -> bool:
 
 
 def _provenance(request: ReportRequest) -> list[tuple[str, str]]:
-    counted, left = request.challenger.detections, request.challenger.scene.under_min_score
     return [
         ("Model", request.model),
         ("Challenger digest", request.verdict.challenger),
         ("Champion digest", request.verdict.champion or "none"),
         ("Hold-out snapshot", request.verdict.holdout_id),
         *request.provenance.items(),
-        ("Detections counted", f"{counted:,}; {left:,} under the least score are left out"),
+        detections_counted(request.challenger),
     ]

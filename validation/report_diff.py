@@ -168,6 +168,9 @@ def _flags(first: Report, second: Report, *, same_holdout: bool) -> tuple[str, .
         one, other = (report["verdict"]["measure"][key] for report in (first, second))
         if one != other:
             flags.append(f"The models were {words} {one[:12]} and {other[:12]}.")
+    one, other = (report["challenger"].get("min_score") for report in (first, second))
+    if None not in {one, other} and one != other:
+        flags.append(f"The models were evaluated on detections with a score of {one} and of {other} or more.")
     one, other = (report["comparison"]["metric"] for report in (first, second))
     if one != other:
         flags.append(f"The gate judged {one} in the first report and {other} in the second.")

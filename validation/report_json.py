@@ -65,6 +65,7 @@ def evaluation_json(evaluation: Evaluation) -> dict[str, Json]:
     return {
         **{name: _finite(value) for name, value in evaluation.numbers.items()},
         "mode": evaluation.mode,
+        "min_score": evaluation.min_score,
         "by_threshold": {name: _finite(value) for name, value in evaluation.by_threshold.items()},
         "checks": [asdict(check) for check in evaluation.checks],
         "holdout_id": evaluation.holdout_id,

@@ -120,12 +120,14 @@ def test_a_worse_model_in_a_file_of_the_champions_name_is_not_taken_for_the_cham
 
 def test_models_of_which_unlike_scores_counted_are_not_compared(folder, capsys, models):
     for name, least in (("champion", 0.5), ("better", 0.0)):
-        value = {**evaluation_json(models[name], 1.0), "min_score": least}
+        value = evaluation_json(replace(models[name], min_score=least), 1.0)
         (folder / f"{name}.json").write_text(json.dumps(value))
+        (folder / f"report-{name}.json").write_text(json.dumps({"challenger": value}))
 
-    left, said = call(folder, capsys, "better")
-    assert left == 1
-    assert "evaluate both with the same --min-score" in said.err
+    for name in ("better", "report-better"):
+        left, said = call(folder, capsys, name)
+        assert left == 1
+        assert "evaluate both with the same --min-score" in said.err
     assert call(folder, capsys, "champion")[0] == 0
 
 

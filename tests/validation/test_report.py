@@ -204,6 +204,7 @@ def test_the_json_keeps_its_published_schema(first):
 
     jsonschema.validate(value, schema, cls=jsonschema.Draft202012Validator)
     assert value["challenger"]["AP50"] == pytest.approx(value["comparison"]["overall"]["challenger"])
+    assert value["challenger"]["min_score"] == 0.0
 
 
 def test_kfp_gets_a_square_matrix_of_whole_numbers_and_finite_metrics(request_):

@@ -71,6 +71,14 @@ def test_another_mode_or_evaluator_is_flagged(report, later, key):
     assert any("another" in flag for flag in diff_reports(report, later).flags)
 
 
+def test_another_least_score_is_flagged_where_both_reports_say_theirs(report, later):
+    later["challenger"]["min_score"] = 0.3
+    assert any("a score of 0.0 and of 0.3 or more" in flag for flag in diff_reports(report, later).flags)
+
+    del later["challenger"]["min_score"]
+    assert diff_reports(report, later).flags == ()
+
+
 def test_a_class_of_one_report_only_is_listed_last_without_a_change(report, later):
     later["challenger"]["per_class"][0]["class_name"] = "tram"
 

@@ -61,6 +61,7 @@ def evaluate(request: EvaluationRequest) -> Evaluation:
         detections=len(scene.detected.frame),
         seconds=0.0,
         mode=request.mode,
+        min_score=request.min_score,
         by_threshold=dict(zip(_spelled(asked), numbers.by_threshold, strict=True)),
         checks=checks,
     )

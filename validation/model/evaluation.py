@@ -108,6 +108,7 @@ class Evaluation:
     detections: int
     seconds: float
     mode: Mode = "strict"
+    min_score: float = 0.0  # detections under it were not counted
     by_threshold: Mapping[str, float | None] = field(default_factory=dict)  # AP at each threshold of overlap
     checks: tuple[Check, ...] = ()
     point: OperatingPoint | None = None  # of all classes together, cut at one score: the best F1

@@ -64,6 +64,12 @@ def provenance_table(facts: Sequence[tuple[str, str]]) -> Html:
     return html.table([Column("what"), Column("value")], rows, label="Provenance")
 
 
+def detections_counted(model: Evaluation) -> tuple[str, str]:
+    """Return the fact how many detections counted, and from which score on."""
+    left = f"{model.scene.under_min_score:,} under the least score {model.min_score:g} are left out"
+    return "Detections counted", f"{model.detections:,}; {left}"
+
+
 def _checks(leak: LeakReport) -> Html:
     ways = (
         ("same bytes", leak.equal_bytes),
