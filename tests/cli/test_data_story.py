@@ -100,8 +100,7 @@ def test_a_frame_nobody_knows_is_not_found(workspace, capsys):
     assert _data(capsys, workspace, "explain", "0" * 64)[0] == 3
 
 
-def test_verify_says_that_every_picture_of_a_merge_is_there(workspace, capsys):
-    """AC-B2."""
+def test_ac_b2_verify_says_that_every_picture_of_a_merge_is_there(workspace, capsys):
     code, out, _ = _data(capsys, workspace, "verify", "all", "-o", "json")
 
     report = json.loads(out)

@@ -174,8 +174,7 @@ def test_stated_annotated_classes_must_be_in_the_taxonomy(tmp_path):
         bring_in(tmp_path / "b", annotated_classes=("tram",))
 
 
-def test_pictures_that_no_label_file_lists_are_unlabeled_not_negatives(tmp_path):
-    """AC-B14."""
+def test_ac_b14_pictures_that_no_label_file_lists_are_unlabeled_not_negatives(tmp_path):
     files = {"a.jpg": picture(1), "b.jpg": picture(2), "c.jpg": picture(3)}
     document = coco([(1, "a.jpg"), (2, "b.jpg")], [(1, 1, 1, (1, 1, 5, 5))])
     batch = bring_in(write(tmp_path / "b", {**files, "l.json": document}))
@@ -280,8 +279,7 @@ def test_boxes_without_ids_get_the_same_ids_at_every_import(tmp_path):
     assert len(set(ids[0])) == 2
 
 
-def test_a_class_id_beyond_the_list_quarantines_its_picture_with_file_and_line(tmp_path):
-    """AC-B13: never dropped silently, never handed on to training."""
+def test_ac_b13_a_class_id_beyond_the_list_quarantines_its_picture_with_file_and_line(tmp_path):
     labels = {"labels/a.txt": "0 .5 .5 .2 .2\n2 .5 .5 .2 .2\n", "labels/b.txt": "1 .5 .5 .2 .2\n"}
     pictures = {"images/a.jpg": picture(1), "images/b.jpg": picture(2)}
     batch = bring_in(write(tmp_path / "b", {"data.yaml": DATA_YAML, **labels, **pictures}))
@@ -296,8 +294,7 @@ def test_a_class_id_beyond_the_list_quarantines_its_picture_with_file_and_line(t
     adds_up(batch)
 
 
-def test_a_batch_all_of_whose_labels_name_unknown_classes_fails_with_file_and_line(tmp_path):
-    """AC-B13."""
+def test_ac_b13_a_batch_all_of_whose_labels_name_unknown_classes_fails_with_file_and_line(tmp_path):
     files = {"data.yaml": DATA_YAML, "images/a.jpg": picture(1), "labels/a.txt": "\n5 .5 .5 .2 .2\n"}
     files |= {"images/n.jpg": picture(2), "labels/n.txt": "", "images/u.jpg": picture(3)}
     write(tmp_path / "b", files)

@@ -131,8 +131,7 @@ def test_the_digest_of_pixels_is_of_shape_and_mode_too():
     assert pixel_digest(_encoded(gray, "PNG")) == pixel_digest(_encoded(gray, "TIFF"))
 
 
-def test_the_least_time_between_train_and_val_is_told_for_frames_of_one_drive():
-    """AC-B27."""
+def test_ac_b27_the_least_time_between_train_and_val_is_told_for_frames_of_one_drive():
     tables = _tables(
         ("a", "train", {"drive": "d", "captured_ns": 10 * SECOND_NS, "clock": "drive_relative"}),
         ("b", "val", {"drive": "d", "captured_ns": 10 * SECOND_NS + SECOND_NS // 4, "clock": "drive_relative"}),

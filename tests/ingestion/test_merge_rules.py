@@ -2,6 +2,7 @@
 
 import json
 import os
+import time
 from pathlib import Path
 
 import polars as pl
@@ -353,3 +354,23 @@ def test_memory_of_conflicts_does_not_grow_with_the_square_of_the_boxes_of_a_fra
 
 def _peak_mib(status):
     return next(int(line.split()[1]) // 1024 for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+
+
+def test_ac_b3_consensus_of_three_keeps_a_rate_of_100_000_frames_of_ten_boxes_in_ten_minutes():
+    frames = 2_000
+    people = [
+        snapshot_of(
+            name,
+            [
+                rows_of(name, [("car", 20.0 * place + off) for place in range(10)], frame_id=f"{turn:064x}")
+                for turn in range(frames)
+            ],
+        )
+        for name, off in (("a", 0.0), ("b", 1.0), ("c", -1.0))
+    ]
+    began_s = time.process_time()
+
+    found = merged(*people, rule="consensus", quorum=2)
+
+    assert time.process_time() - began_s < frames * 600 / 100_000
+    assert (found.counts["frames"], found.counts["boxes"]) == (frames, 10 * frames)

@@ -181,7 +181,7 @@ def test_a_satellite_fix_near_in_time_places_a_picture_and_one_without_a_fix_doe
     assert places == [(48.5, 9.25)] * 5 + [(None, None)] * 3
 
 
-def test_a_topic_of_unknown_type_is_listed_with_its_reason(tmp_path):
+def test_ac_b21_a_topic_of_unknown_type_is_listed_with_its_reason(tmp_path):
     ros = Ros2()
     entries, _ = pictures(1, ros)
     entries += [("/odd", START_NS, ("acme_msgs/msg/Thing", b"\0\1\0\0xxxx"))] * 3

@@ -100,7 +100,7 @@ def _import(folder, level, moment, tag):
     return bring_in(write(folder, {"a.jpg": _grey(level), "metadata.csv": f"{header}\n{row}\n"}))
 
 
-def test_night_pictures_tagged_daytime_are_listed_by_sun_and_brightness_and_not_changed(tmp_path):
+def test_ac_b16_a_night_picture_tagged_daytime_is_listed_by_sun_and_by_brightness_and_not_changed(tmp_path):
     found = _import(tmp_path / "b", 20, MIDNIGHT, "daytime")
 
     rows = [row for row in found.beside.conflicts.to_pylist() if row["kind"] == "attribute"]

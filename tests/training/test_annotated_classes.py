@@ -1,7 +1,4 @@
-"""What nobody looked for is neither learned as absent nor judged as a false alarm, from two label files to the end.
-
-AC-B25: labels of some classes only punish a model that sees the others.
-"""
+"""What nobody looked for is neither learned as absent nor judged as a false alarm, from two label files to the end."""
 
 import dataclasses
 
@@ -95,7 +92,7 @@ def test_after_a_merge_each_frame_says_what_was_looked_for_in_it(merged, names):
     }
 
 
-def test_where_pedestrians_were_never_labeled_there_is_no_negative_for_them_in_the_loss(examples, names):
+def test_ac_b25_where_pedestrians_were_never_labeled_there_is_no_negative_for_them_in_the_loss(examples, names):
     cars, pedestrians = _gradient(examples[names["c.jpg"]])
 
     assert cars > 0
@@ -106,7 +103,7 @@ def test_where_they_were_looked_for_and_none_is_there_is(examples, names):
     assert min(_gradient(examples[names["b.jpg"]])) > 0
 
 
-def test_where_pedestrians_were_never_labeled_there_is_no_false_alarm_for_them(merged, names):
+def test_ac_b25_where_pedestrians_were_never_labeled_there_is_no_false_alarm_for_them(merged, names):
     truth = [(names["a.jpg"], "car", (4, 4, 24, 16)), (names["a.jpg"], "pedestrian", (40, 8, 48, 32)),
              (names["c.jpg"], "car", (4, 4, 24, 16))]  # fmt: skip
     clean = _evaluated(merged[1], truth)

@@ -153,8 +153,7 @@ def test_an_annotation_of_no_image_is_named_once_for_all_of_it():
     assert [(problem.reason, problem.boxes) for problem in labels.problems] == [("label_unknown_picture", 2)]
 
 
-def test_an_unknown_category_breaks_its_picture():
-    """AC-B13, in COCO."""
+def test_ac_b13_a_category_that_the_file_does_not_list_breaks_its_picture():
     labels = _read([_image(), _image(2, "b.jpg")], [_box(category=4), _box(2, 2)], "a.jpg", "b.jpg")
 
     broken = dict(zip(labels.images["path"].to_pylist(), labels.images["broken"].to_pylist(), strict=True))

@@ -66,8 +66,7 @@ def _corners(labels):
     )
 
 
-def test_ids_of_a_coco_export_are_dense_and_unique_over_all_its_files(export, tmp_path):
-    """AC-B4."""
+def test_ac_b4_ids_of_a_coco_export_are_dense_and_unique_over_all_its_files(export, tmp_path):
     write_coco(export, tmp_path)
     documents = [json.loads(path.read_bytes()) for path in (tmp_path / "annotations").iterdir()]
 

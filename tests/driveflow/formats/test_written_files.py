@@ -36,13 +36,14 @@ def _json(path):
     return json.loads(path.read_bytes())
 
 
-def test_ids_are_unique_and_dense_in_every_format_that_has_ids(export, tmp_path):
-    """AC-B4."""
+def test_ac_b4_ids_are_unique_and_dense_in_every_format_that_has_ids(export, tmp_path):
     coco = [_json(path) for path in sorted((_write(export, "coco", tmp_path / "coco") / "annotations").iterdir())]
     tasks = [task for split in ("train", "val") for task in _json(_write(export, "label_studio", tmp_path / "ls") /
              f"tasks_{split}.json")]  # fmt: skip
     cvat = ElementTree.parse(_write(export, "cvat", tmp_path / "cvat") / "annotations.xml").getroot()
     scene = _json(_write(export, "openlabel", tmp_path / "ol") / "openlabel_train.json")["openlabel"]
+    listed = [frame for split in ("train", "val") for frame in
+              _json(_write(export, "scalabel", tmp_path / "s") / "labels" / f"det_{split}.json")["frames"]]  # fmt: skip
 
     assert sorted({image["id"] for file in coco for image in file["images"]}) == [1, 2, 3, 4]
     assert sorted(entry["id"] for file in coco for entry in file["annotations"]) == [1, 2, 3, 4, 5, 6, 7]
@@ -51,6 +52,9 @@ def test_ids_are_unique_and_dense_in_every_format_that_has_ids(export, tmp_path)
     assert sorted(work) == list(range(1, len(work) + 1))
     assert [image.get("id") for image in cvat.iter("image")] == ["1", "2", "3"]
     assert sorted(map(int, scene["objects"])) == [1, 2, 3, 4, 5]
+    assert len({frame["name"] for frame in listed}) == len(listed) == 4
+    ids = [[label["id"] for label in frame["labels"] or ()] for frame in listed]
+    assert [len(set(own)) for own in ids] == [len(own) for own in ids]
 
 
 def test_predictions_never_stand_among_the_truth(export, tmp_path):

@@ -113,8 +113,7 @@ def test_a_gap_in_the_names_is_no_class():
 
 
 @pytest.mark.parametrize("path", [".", "", "./", "../datasets/set", "/home/other/set", "C:\\data\\set"])
-def test_path_is_honoured_wherever_the_set_was_made(path):
-    """AC-B11."""
+def test_ac_b11_path_is_honoured_wherever_the_set_was_made(path):
     files = {
         "set/data.yaml": f"path: '{path}'\ntrain: images/train\nval: images/val\ntest: images/test\nnames: [car]",
         **{f"set/labels/{split}/a.txt": "0 .5 .5 .5 .5" for split in ("train", "val", "test")},
