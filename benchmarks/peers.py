@@ -1,8 +1,10 @@
 """Where the peers live: environments of their own, so that what they pin never touches ours; they run as processes.
 
 `make peers` makes all of them under `.peers/`, or `python -m benchmarks.peers NAME...` some. An environment that was
-made by hand is named by a variable: DRIVEFLOW_PEER_DATUMARO is the python of one that has datumaro. That is how
-imagededup and cleanvision are found: they need torchvision, which `make peers` does not draw.
+made by hand is named by a variable: DRIVEFLOW_PEER_DATUMARO is the python of one that has datumaro. imagededup is found
+that way only: it needs torchvision, which `make peers` does not draw because it must fit the torch of the machine. One
+that does not will do where its `__init__.py` is kept from importing `_meta_registrations`, which looks for operators
+that imagededup does not use.
 """
 
 import os
