@@ -59,7 +59,9 @@ class Bringing:
         return text
 
     def _brought(self, text: str, uri: str) -> Side:
+        from driveflow.errors import InvalidInputError
         from driveflow.storage.objects import stat
+        from ingestion.batch_files import open_files
         from validation.inputs.label_files import LocalFiles
 
         home = self.folder / str(len(self._names))
@@ -67,17 +69,19 @@ class Bringing:
         single, called = stat(uri), text.rstrip("/")
         self._names[str(home)] = called.rpartition("/")[0] if single is not None else called
         objects, links = ((single,), ()) if single is not None else _listed(uri)
-        packed = _opened([entry for entry in objects if _is_container(entry.path)])
-        if single is not None and not packed.archives:
-            _refuse(text, packed)
-        plain = {entry.path: entry for entry in objects if not _is_container(entry.path)}
+        packed = open_files([entry for entry in objects if _is_container(entry.path)])
+        large = {item.name for item in packed.refused if item.reason == "too_large"}  # for an import; a table is not
+        plain = {entry.path: entry for entry in objects if not _is_container(entry.path) or entry.path in large}
         plain |= {file.place: file.entry for file in packed.files if file.member is None}
+        refused = [item for item in packed.refused if item.name not in plain]
+        if single is not None and not packed.archives and refused:
+            raise InvalidInputError(f"{text}: {' '.join(refused[0].detail.split())} ({refused[0].reason}).")
         for path, entry in plain.items():
             _fetch(entry, home / path)
         for place, data in packed.texts.items():
             _write(home / place, data)
         files = LocalFiles(home, sorted({*plain, *packed.paths}), lambda paths: _read_each(packed, plain, paths))
-        return Side(home / single.path if single is not None else home, files, _corrections([*packed.refused, *links]))
+        return Side(home / single.path if single is not None else home, files, _corrections([*refused, *links]))
 
 
 @contextmanager
@@ -116,20 +120,6 @@ def _listed(uri: str) -> "tuple[tuple[ObjectInfo, ...], tuple[Refusal, ...]]":
     links = [entry for entry in found if entry.version in NOT_FOLLOWED]
     refused = [Refusal(entry.path, entry.version, "links are not followed beside archives", 0) for entry in links]
     return tuple(entry for entry in found if entry.version not in NOT_FOLLOWED), tuple(refused)
-
-
-def _opened(containers: "Sequence[ObjectInfo]") -> "BatchFiles":
-    from ingestion.batch_files import open_files
-
-    return open_files(containers)
-
-
-def _refuse(text: str, packed: "BatchFiles") -> None:
-    """Raise where the one file that was named cannot be opened."""
-    from driveflow.errors import InvalidInputError
-
-    for item in packed.refused:
-        raise InvalidInputError(f"{text}: {' '.join(item.detail.split())} ({item.reason}).")
 
 
 def _fetch(entry: "ObjectInfo", target: Path) -> None:

@@ -8,9 +8,11 @@ import tarfile
 import zipfile
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from driveflow.storage.objects import write_bytes
+from ingestion import batch_files
 from tests.cli.calling import call
 from tests.shared_data import shared_data
 from tests.validation.coco_files import annotation, document, result
@@ -205,6 +207,16 @@ def test_an_archive_that_cannot_be_opened_is_named(said, capsys):
         assert code == 1
         assert told.startswith(f"driveflow: {name}: cannot be read to its end")
         assert len(told.strip().splitlines()) == 1
+
+
+def test_a_table_of_predictions_may_be_larger_than_any_file_of_a_batch(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(batch_files, "MAX_FILE_BYTES", 100)
+    _coco_of("truth.json", ("a.jpg",), scored=False)
+    box = {"x1": [10], "y1": [10], "x2": [60], "y2": [60], "score": [0.5]}
+    pl.DataFrame({"frame_id": ["a.jpg"], "class_name": ["car"], **box}).write_parquet("said.parquet")
+
+    assert numbers(capsys, "truth.json", "said.parquet")["AP50"] == pytest.approx(1.0)
 
 
 def test_what_of_an_archive_is_not_read_is_a_correction(said, capsys):
