@@ -26,29 +26,15 @@ class Predicted:
     corrections: tuple[Correction, ...] = ()
 
 
-def with_each_others_sizes(truth: Given, found: Given) -> tuple[Given, Given]:
-    """Return both sides in pixels, where a size of a picture that one side says serves the other."""
-    places, _loose = frame_places(truth, found)
-    own, theirs = (side.frames.select("width", "height") for side in (found, truth))
-    rows = [None if place is None else place for place in places]
-    found_sizes = theirs[[0 if row is None else row for row in rows]] if len(theirs) else own
-    unknown = pl.Series([row is None for row in rows], dtype=pl.Boolean)
-    masked = found_sizes.select(pl.when(~unknown).then(pl.col(name)).alias(name) for name in ("width", "height"))
-    back = {place: number for number, place in enumerate(places) if place is not None}
-    of_found = own[[back.get(number, 0) for number in range(len(theirs))]] if len(own) else theirs
-    known = pl.Series([number in back for number in range(len(theirs))], dtype=pl.Boolean)
-    kept = of_found.select(pl.when(known).then(pl.col(name)).alias(name) for name in ("width", "height"))
-    one, other = truth.with_sizes(kept), found.with_sizes(masked)
-    return (
-        one.in_pixels(other_has_shares=other.has_shares),
-        other.in_pixels(other_has_shares=one.has_shares),
-    )
+def by_names(truth: Given, found: Given) -> tuple[Given, Predicted]:
+    """Return the truth, and predictions that name frames and classes themselves in its order, both in pixels.
 
-
-def by_names(truth: Given, found: Given) -> Predicted:
-    """Return predictions that name frames and classes themselves, in the truth's order."""
-    frame_names = [name or key for name, key in found.frames.select("name", "key").iter_rows()]
+    Raises:
+        InvalidInputError: a frame may be several of the truth, or shares of a picture of unknown size meet pixels.
+    """
     meant, loose = frame_places(truth, found)
+    truth, found = _in_pixels(truth, found, meant)
+    frame_names = [name or key for name, key in found.frames.select("name", "key").iter_rows()]
     frame, strange_frames = _places(meant, frame_names, truth.known_frames)
     class_place = {name: number for number, name in reversed(list(enumerate(_listed(truth.classes["name"], truth))))}
     key_place = {key: number for number, key in reversed(list(enumerate(_listed(truth.classes["key"], truth)))) if key}
@@ -56,7 +42,7 @@ def by_names(truth: Given, found: Given) -> Predicted:
     places = [class_place.get(name, None if name else key_place.get(key)) for key, name in found.classes.iter_rows()]
     label, strange_classes = _places(places, called, truth.known_classes)
     boxes = replace(found.boxes, frame=frame[found.boxes.frame], label=label[found.boxes.label])
-    return Predicted(boxes, strange_frames, strange_classes, (*found.corrections, *loose))
+    return truth, Predicted(boxes, strange_frames, strange_classes, (*found.corrections, *loose))
 
 
 def refuse_strangers(truth: Given, found: Predicted, source: str, *, by_ids: bool) -> None:
@@ -70,7 +56,6 @@ def refuse_strangers(truth: Given, found: Predicted, source: str, *, by_ids: boo
     if not len(found.boxes):
         return
     if not (found.boxes.frame < truth.known_frames).any():
-        listed = truth.frames[: truth.known_frames].select("key", "name")
         listed = truth.frames[: truth.known_frames].select("key", "name")
         has_ids = by_ids and any(listed["key"])
         known = [f"{key} ({name})" if has_ids else name or key for key, name in listed.head(_SHOWN).iter_rows()]
@@ -110,6 +95,19 @@ def raw_scene_of(truth: Given, found: Predicted, names: Sequence[str]) -> RawSce
         strange_classes=tuple(classes),
         corrections=(*truth.corrections, *found.corrections),
     )
+
+
+def _in_pixels(truth: Given, found: Given, meant: Sequence[int | None]) -> tuple[Given, Given]:
+    """Return both sides in pixels, where a size of a picture that one side says serves the other."""
+    number_of = {place: number for number, place in enumerate(meant) if place is not None}
+    one = truth.with_sizes(_sizes(found, [number_of.get(place) for place in range(len(truth.frames))]))
+    other = found.with_sizes(_sizes(truth, meant))
+    return one.in_pixels(other_has_shares=other.has_shares), other.in_pixels(other_has_shares=one.has_shares)
+
+
+def _sizes(side: Given, rows: Sequence[int | None]) -> pl.DataFrame:
+    """Return width and height of the frames at `rows`, null where that is none."""
+    return side.frames.select(pl.col("width", "height").gather(pl.Series(rows, dtype=pl.UInt32)))
 
 
 def _listed(names: pl.Series, truth: Given) -> list[str]:

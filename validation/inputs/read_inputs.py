@@ -16,7 +16,7 @@ from driveflow.snapshots import SnapshotTables
 from validation.inputs.coco_document import read_document
 from validation.inputs.coco_results import read_results
 from validation.inputs.given import SIZE_UNKNOWN, Given
-from validation.inputs.join import Predicted, by_names, raw_scene_of, refuse_strangers, with_each_others_sizes
+from validation.inputs.join import Predicted, by_names, raw_scene_of, refuse_strangers
 from validation.inputs.label_files import LocalFiles, local_files
 from validation.inputs.label_sets import read_label_set
 from validation.inputs.slices import slices_of
@@ -69,14 +69,14 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
         UsageError: a format that cannot be told, or that there is not.
         NotFoundError: a file or folder that is not there.
     """
-    truth, said = _named(_truth(inputs), inputs.truth_name), _results_of(inputs)
+    truth = _named(_truth(inputs), inputs.truth_name)
+    files = inputs.predictions_files or local_files(inputs.predictions)
+    said = _results(files) if inputs.predictions_format in {"auto", "coco"} else None
     if said is not None:
         truth = truth.in_pixels(other_has_shares=False)
         found = Predicted(*read_results(said, truth, progress))
     else:
-        predictions = _named(_predictions(inputs, truth), inputs.predictions_name)
-        truth, predictions = with_each_others_sizes(truth, predictions)
-        found = by_names(truth, predictions)
+        truth, found = by_names(truth, _named(_predictions(inputs, files, truth), inputs.predictions_name))
     if inputs.box_edges == "inclusive":
         truth, found = _with_last_pixels(truth, found)
     refuse_strangers(truth, found, inputs.predictions_name or str(inputs.predictions), by_ids=said is not None)
@@ -133,15 +133,8 @@ def _truth(inputs: EvaluationInputs) -> Given:
     return read_label_set(path, files, wanted, scored=False, as_written=inputs.box_edges != "format")
 
 
-def _results_of(inputs: EvaluationInputs) -> Path | None:
-    """Return the COCO result list that the predictions are, or None where they are something else."""
-    files = inputs.predictions_files or local_files(inputs.predictions)
-    return _results(files) if inputs.predictions_format in {"auto", "coco"} else None
-
-
-def _predictions(inputs: EvaluationInputs, truth: Given) -> Given:
+def _predictions(inputs: EvaluationInputs, files: LocalFiles, truth: Given) -> Given:
     path, wanted = inputs.predictions, inputs.predictions_format
-    files = inputs.predictions_files or local_files(path)
     if path.suffix == ".parquet":
         return read_table(path)
     document = _document(files) if wanted in {"auto", "coco"} else None
