@@ -1,7 +1,5 @@
 """A Waymo v2 Parquet table as a container: pictures of its rows are members, and one text tells the rest."""
 
-import re
-from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,7 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from driveflow.errors import BrokenDataError
-from driveflow.formats.waymo_text import CAMERAS, MEMBER, Component, WaymoText
+from driveflow.formats.waymo_text import MEMBER, Component, WaymoText, picture_names
 from ingestion.archives import ArchiveLimits
 from ingestion.containers import Member, Opener
 
@@ -39,7 +37,6 @@ _NEEDED: Final = frozenset(["segment", "micros", "camera", "kind", *_NUMBERS])
 _BUFFER_BYTES: Final = 1 << 20
 _BATCH_BYTES: Final = 8 << 20
 _BROKEN: Final = (pa.ArrowException, OSError, OverflowError, UnicodeDecodeError)
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +124,7 @@ class WaymoTable:
             if name in columns:
                 columns[name] = [nothing if value is None else value for value in columns[name]]
         if self.component == "camera_image":
-            columns["path"] = _names(columns)
+            columns["path"] = picture_names(columns["segment"], columns["micros"], columns["camera"])
             columns["speed_mps"] = _speeds(rows, velocity)
         return WaymoText(1, self.component, **columns)
 
@@ -162,19 +159,6 @@ def _refusal(size: int, limits: ArchiveLimits) -> tuple[str, str]:
 
 def _type_of(name: str) -> pa.DataType:
     return pa.float64() if name in _NUMBERS else pa.int64() if name in _COUNTS else pa.string()
-
-
-def _names(columns: dict[str, Any]) -> list[str]:
-    """Return a name for the picture of each row: camera and nanoseconds, and the segment where there are several."""
-    several = len(set(columns["segment"])) > 1
-    taken: Counter[str] = Counter()
-    names = []
-    for segment, micros, camera in zip(columns["segment"], columns["micros"], columns["camera"], strict=True):
-        folder = f"{_UNSAFE.sub('_', str(segment))}/" if several else ""
-        stem = f"{folder}{CAMERAS.get(camera, f'CAMERA_{camera}')}/{micros * 1000}"
-        taken[stem] += 1
-        names.append(f"{stem}.jpg" if taken[stem] == 1 else f"{stem}~{taken[stem]}.jpg")
-    return names
 
 
 def _speeds(rows: pa.Table, velocity: Sequence[str]) -> list[float | None]:

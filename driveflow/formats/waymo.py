@@ -12,7 +12,7 @@ from driveflow.canonical import Json, canonical_json
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.path_index import folder_of
 from driveflow.formats.sniff import Sniffer, within
-from driveflow.formats.waymo_text import CAMERAS, MARK, MEMBER, WaymoText, parse_waymo
+from driveflow.formats.waymo_text import MARK, MEMBER, WaymoText, camera_name, parse_waymo
 
 _CLASSES: Final = {0: "unknown", 1: "vehicle", 2: "pedestrian", 3: "sign", 4: "cyclist"}
 _ALWAYS: Final = frozenset([1, 2, 4])  # what is looked for in every camera picture; signs are of the lidar
@@ -87,7 +87,7 @@ class _Walk:
                     label_file=table,
                     class_list=class_list if labeled else None,
                     drive=segment,
-                    camera=CAMERAS.get(camera, f"CAMERA_{camera}"),
+                    camera=camera_name(camera),
                     captured_ns=micros * 1000 if timed else None,
                     clock="utc" if timed else "",
                     speed_mps=text.speed_mps[number] if text.speed_mps else None,

@@ -8,7 +8,7 @@ import msgspec
 from driveflow.formats.label_set import LabelProblem
 from driveflow.formats.sniff import Sniffer
 from driveflow.formats.waymo import waymo_files
-from driveflow.formats.waymo_text import CAMERAS, WaymoText, parse_waymo
+from driveflow.formats.waymo_text import WaymoText, parse_waymo, picture_names
 from validation.inputs.label_files import LocalFiles
 
 
@@ -43,20 +43,6 @@ def _beside(path: str) -> str:
 
 def _pictures(text: WaymoText) -> WaymoText:
     keys = sorted(set(zip(text.segment, text.micros, text.camera, strict=True)))
-    several = len(set(text.segment)) > 1
-    return WaymoText(
-        1,
-        "camera_image",
-        segment=[segment for segment, _micros, _camera in keys],
-        micros=[micros for _segment, micros, _camera in keys],
-        camera=[camera for _segment, _micros, camera in keys],
-        path=[
-            f"{segment}/{_name(micros, camera)}" if several else _name(micros, camera)
-            for segment, micros, camera in keys
-        ],
-    )
-
-
-def _name(micros: int, camera: int) -> str:
-    """Return what an import calls the picture: camera and nanoseconds."""
-    return f"{CAMERAS.get(camera, f'CAMERA_{camera}')}/{micros * 1000}.jpg"
+    segments, micros, cameras = ([key[0] for key in keys], [key[1] for key in keys], [key[2] for key in keys])
+    path = picture_names(segments, micros, cameras)
+    return WaymoText(1, "camera_image", segment=segments, micros=micros, camera=cameras, path=path)
