@@ -1,7 +1,7 @@
 """Read a whole COCO document, truth or predictions with scores, for an evaluation; and doubt its ids."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -9,10 +9,10 @@ import msgspec
 import numpy as np
 import polars as pl
 
-from driveflow.canonical import canonical_json
 from driveflow.errors import InvalidInputError
 from driveflow.formats.coco_columns import key_column
-from driveflow.formats.coco_records import CocoCategory, CocoImage, CocoVideo, Key, key_text, plain_json
+from driveflow.formats.coco_hints import image_hints
+from driveflow.formats.coco_records import CocoCategory, CocoImage, CocoVideo, Key, key_text
 from validation.inputs.coco_annotations import (
     Annotation,
     Annotations,
@@ -106,24 +106,18 @@ def _order(key: Key) -> tuple[float, str]:
 
 def _frames(images: Sequence[CocoImage], videos: Sequence[CocoVideo]) -> pl.DataFrame:
     video_names = {key_text(video.id): str(video.name or key_text(video.id)) for video in videos}
-    attributes = [image.attributes for image in images]
+    hints = image_hints(images, video_names, "")
+    nothing = {"drive": "", "camera": "", "attributes": "{}"}
     return pl.DataFrame(
         {
             "key": key_column([image.id for image in images]),
             "name": [image.file_name for image in images],
             "width": [image.width for image in images],
             "height": [image.height for image in images],
-            "drive": [_drive(image, video_names) for image in images],
-            "camera": [str(image.camera or "") for image in images],
-            "attributes": [canonical_json(plain_json(said)) if isinstance(said, dict) else "{}" for said in attributes],
+            **{name: hints.get(name, [value] * len(images)) for name, value in nothing.items()},
         },
         schema=GIVEN_FRAMES,
     )
-
-
-def _drive(image: CocoImage, video_names: Mapping[str, str]) -> str:
-    video = key_text(image.video_id)
-    return str(image.drive or video_names.get(video, video))
 
 
 def _classes(categories: Sequence[CocoCategory]) -> pl.DataFrame:
