@@ -10,6 +10,7 @@ from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, 
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
+    from validation.regression import RegressionSet
     from validation.regression_pick import Pick, Picked
 
 
@@ -60,13 +61,13 @@ def regressions(  # noqa: PLR0913, PLR0917 a command takes one parameter an opti
     if not name.strip():
         raise UsageError("--name is what the gate calls the set, and cannot be empty.")
     picked = _picked(report, Pick(of, what, class_name, frame, mistake, min_score))
-    made = RegressionSet(name, note, picked.objects, "", picked.false_alarms, picked.wrong_classes)
+    made = RegressionSet(name, note, picked.failures)
     data = write_regressions(made)
     uri = put_object(place_from(workspace, profile).store, data, ".json")
     digest = uri.rpartition("/")[2].partition(".")[0]
     if to is not None:
         write_file(to, data)
-    emit({"digest": digest, "uri": uri, "name": name, **_counts(picked)}, output, _text(picked, digest))
+    emit({"digest": digest, "uri": uri, "name": name, **_counts(made, picked)}, output, _text(made, picked, digest))
 
 
 def _picked(path: Path, wanted: "Pick") -> "Picked":
@@ -102,21 +103,21 @@ def _why(error: ValueError | OSError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _counts(picked: "Picked") -> "dict[str, Json]":
+def _counts(made: "RegressionSet", picked: "Picked") -> "dict[str, Json]":
     return {
-        "objects": len(picked.objects),
-        "false_alarms": len(picked.false_alarms),
-        "wrong_classes": len(picked.wrong_classes),
+        "objects": len(made.objects),
+        "false_alarms": len(made.false_alarms),
+        "wrong_classes": len(made.wrong_classes),
         "left_out": picked.left_out,
         "unlisted": picked.unlisted,
     }
 
 
-def _text(picked: "Picked", digest: str) -> str:
+def _text(made: "RegressionSet", picked: "Picked", digest: str) -> str:
     parts = [
-        f"{len(picked.objects)} objects" if picked.objects else "",
-        f"{len(picked.false_alarms)} false alarms" if picked.false_alarms else "",
-        f"{len(picked.wrong_classes)} objects taken for another class" if picked.wrong_classes else "",
+        f"{len(made.objects)} objects" if made.objects else "",
+        f"{len(made.false_alarms)} false alarms" if made.false_alarms else "",
+        f"{len(made.wrong_classes)} objects taken for another class" if made.wrong_classes else "",
     ]
     words = [f"{', '.join(part for part in parts if part)}."]
     if picked.left_out:

@@ -74,15 +74,23 @@ class RegressionSet:
 
     name: str
     note: str
-    objects: tuple[RegressionObject, ...] = ()
+    failures: tuple[PastFailure, ...]
     digest: str = ""
-    false_alarms: tuple[FalseAlarm, ...] = ()
-    wrong_classes: tuple[WrongClass, ...] = ()
 
     @property
-    def failures(self) -> tuple[PastFailure, ...]:
-        """Return everything that must stay right."""
-        return (*self.objects, *self.wrong_classes, *self.false_alarms)
+    def objects(self) -> tuple[RegressionObject, ...]:
+        """Return the objects that must be found."""
+        return tuple(one for one in self.failures if isinstance(one, RegressionObject))
+
+    @property
+    def false_alarms(self) -> tuple[FalseAlarm, ...]:
+        """Return the places that must stay without a false detection."""
+        return tuple(one for one in self.failures if isinstance(one, FalseAlarm))
+
+    @property
+    def wrong_classes(self) -> tuple[WrongClass, ...]:
+        """Return the objects that must keep their class."""
+        return tuple(one for one in self.failures if isinstance(one, WrongClass))
 
 
 def write_regressions(found: RegressionSet) -> bytes:
@@ -112,17 +120,14 @@ def read_regressions(data: bytes, where: str) -> RegressionSet:
         ) from error
     if kind != KIND:
         raise InvalidInputError(f"{where} is no regression set: its kind is {kind!r}, not {KIND!r}.")
-    found = RegressionSet(
-        name,
-        note,
-        _each(value, "objects", where, _object),
-        digest_bytes(data),
-        _each(value, "false_alarms", where, _false_alarm),
-        _each(value, "wrong_classes", where, _wrong_class),
+    failures: tuple[PastFailure, ...] = (
+        *_each(value, "objects", where, _object),
+        *_each(value, "wrong_classes", where, _wrong_class),
+        *_each(value, "false_alarms", where, _false_alarm),
     )
-    if not found.failures:
+    if not failures:
         raise InvalidInputError(f"{where} is no regression set: it holds nothing that must stay right.")
-    return found
+    return RegressionSet(name, note, failures, digest_bytes(data))
 
 
 def regressions_schema() -> str:

@@ -39,21 +39,6 @@ class Picked:
     unlisted: int  # changes that the report counts and does not list
     has_champion: bool = True
 
-    @property
-    def objects(self) -> tuple[RegressionObject, ...]:
-        """Return the objects that must be found."""
-        return tuple(one for one in self.failures if isinstance(one, RegressionObject))
-
-    @property
-    def false_alarms(self) -> tuple[FalseAlarm, ...]:
-        """Return the places that must stay without a false detection."""
-        return tuple(one for one in self.failures if isinstance(one, FalseAlarm))
-
-    @property
-    def wrong_classes(self) -> tuple[WrongClass, ...]:
-        """Return the objects that must keep their class."""
-        return tuple(one for one in self.failures if isinstance(one, WrongClass))
-
 
 def pick(report: Any, where: str, wanted: Pick) -> Picked:  # noqa: ANN401 JSON
     """Return what of the report's changes is wanted.

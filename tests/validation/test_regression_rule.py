@@ -24,14 +24,7 @@ def _scored(found, truth=TRUTH, **changes) -> Scored:
 
 
 def _judged(model: Scored, *failures, champion: Scored | None = None):
-    wanted = RegressionSet(
-        "may",
-        "",
-        tuple(one for one in failures if isinstance(one, RegressionObject)),
-        false_alarms=tuple(one for one in failures if isinstance(one, FalseAlarm)),
-        wrong_classes=tuple(one for one in failures if isinstance(one, WrongClass)),
-    )
-    return regression_rule(model, champion, wanted)
+    return regression_rule(model, champion, RegressionSet("may", "", failures))
 
 
 GONE_GHOST, GONE_TWIN = FalseAlarm(*GHOST, "Bkg"), FalseAlarm(*TWICE, "Dupe", 1)
