@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias
 
 from driveflow.canonical import Json, canonical_json, digest_bytes
 from driveflow.errors import InvalidInputError, NotFoundError
@@ -65,7 +65,6 @@ class WrongClass:
 
 
 PastFailure: TypeAlias = RegressionObject | FalseAlarm | WrongClass
-_Failure = TypeVar("_Failure", RegressionObject, FalseAlarm, WrongClass)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ def read_regressions(data: bytes, where: str) -> RegressionSet:
         ) from error
     if kind != KIND:
         raise InvalidInputError(f"{where} is no regression set: its kind is {kind!r}, not {KIND!r}.")
-    failures: tuple[PastFailure, ...] = (
+    failures = (
         *_each(value, "objects", where, _object),
         *_each(value, "wrong_classes", where, _wrong_class),
         *_each(value, "false_alarms", where, _false_alarm),
@@ -158,7 +157,9 @@ def load_regressions(name: str, store: str) -> RegressionSet:
         raise NotFoundError(f"There is no regression set {name!r}: {error}") from error
 
 
-def _each(value: Mapping[str, Any], key: str, where: str, build: Callable[[Any], _Failure]) -> tuple[_Failure, ...]:
+def _each(
+    value: Mapping[str, Any], key: str, where: str, build: Callable[[Any], PastFailure]
+) -> tuple[PastFailure, ...]:
     items = value.get(key, [])
     if not isinstance(items, list):
         raise InvalidInputError(f"{where}: {key} is no list. `driveflow regressions` makes such a file.")
