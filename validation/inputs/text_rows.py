@@ -194,8 +194,8 @@ def _class_names(files: LocalFiles) -> Mapping[str, str]:
     for pattern in _LISTS:
         inside = [path for path in files.paths if fnmatch(path.rpartition("/")[2], pattern)]
         above = sorted(files.folder.parent.glob(pattern)) if files.elsewhere is None else []
-        lists = [*(files.read(path) for path in sorted(inside, key=_depth)), *(path.read_bytes() for path in above)]
-        for data in lists[:1]:
+        if inside or above:
+            data = files.read(min(inside, key=_depth)) if inside else above[0].read_bytes()
             lines = data.decode("utf-8-sig", "replace").splitlines()
             return {str(number): line.strip() for number, line in enumerate(lines) if line.strip()}
     return {}
