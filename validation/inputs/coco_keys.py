@@ -17,9 +17,9 @@ class KeyIndex:
     """Ids and the place of each; strangers get places beyond. One reader owns it."""
 
     def __init__(self, keys: Sequence[str]) -> None:
-        """Index ids as `key_text` spells them."""
+        """Index ids as `key_text` spells them; what has none is found by none."""
         self._known = len(keys)
-        self._places = {key: place for place, key in reversed(list(enumerate(keys)))}
+        self._places = {key: place for place, key in reversed(list(enumerate(keys))) if key}
         self.strangers: list[str] = []
         self._table = _table(self._places)
 

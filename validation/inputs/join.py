@@ -1,5 +1,6 @@
 """Join truth and predictions by the names or ids of their frames and classes."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -7,8 +8,9 @@ import numpy as np
 import polars as pl
 
 from driveflow.errors import InvalidInputError
+from driveflow.formats.picture_finder import stem_of
 from validation.inputs.frame_names import frame_places
-from validation.inputs.given import Given
+from validation.inputs.given import GIVEN_FRAMES, Given
 from validation.model.raw import RawBoxes, RawScene
 from validation.model.scene import Correction, Ints
 
@@ -45,6 +47,30 @@ def by_names(truth: Given, found: Given) -> tuple[Given, Predicted]:
     return truth, Predicted(boxes, strange_frames, strange_classes, (*found.corrections, *loose))
 
 
+def with_names_for_ids(truth: Given, found: Predicted, source: str) -> Predicted:
+    """Return results by ids: where not one of these is the truth's, by the names of pictures or classes that they are.
+
+    An id that is a number may also be that of a picture's name: 123 of `000123.jpg`.
+
+    Raises:
+        InvalidInputError: such a name may mean several pictures.
+    """
+    boxes, frames, classes, told = found.boxes, found.strange_frames, found.strange_classes, [*found.corrections]
+    if len(boxes) and not (boxes.frame < truth.known_frames).any():
+        places = _pictures_called(truth, found, source)
+        told += _named_ids("image_id_is_name", "picture", frames, places)
+        codes, frames = _places(places, frames, truth.known_frames)
+        boxes = replace(boxes, frame=codes[boxes.frame - truth.known_frames])
+    if len(boxes) and not (boxes.label < truth.known_classes).any():
+        named = {name: number for number, name in reversed(list(enumerate(_listed(truth.classes["name"], truth))))}
+        places = [named.get(name) for name in classes]
+        told += _named_ids("category_id_is_name", "class", classes, places)
+        codes, classes = _places(places, classes, truth.known_classes)
+        boxes = replace(boxes, label=codes[boxes.label - truth.known_classes])
+    joined = Predicted(boxes, frames, classes, tuple(told))
+    return replace(joined, corrections=(*told, *_doubtful_ids(truth, joined)))
+
+
 def refuse_strangers(truth: Given, found: Predicted, source: str, *, by_ids: bool) -> None:
     """Raise where nothing was predicted of what the truth lists: such a 0 would say nothing of a model.
 
@@ -58,17 +84,24 @@ def refuse_strangers(truth: Given, found: Predicted, source: str, *, by_ids: boo
     if not (found.boxes.frame < truth.known_frames).any():
         listed = truth.frames[: truth.known_frames].select("key", "name")
         has_ids = by_ids and any(listed["key"])
-        known = [f"{key} ({name})" if has_ids else name or key for key, name in listed.head(_SHOWN).iter_rows()]
+        known = _known(listed, by_ids=by_ids)
         ids = ", a COCO result list by the truth's ids" if has_ids else _NO_IDS if by_ids else ""
         raise InvalidInputError(
             f"{source}: no prediction is of a frame of the truth: it names {list(found.strange_frames[:_SHOWN])}, "
             f"the truth has {known}. Both must name pictures alike{ids}."
         )
     if truth.known_classes and not (found.boxes.label < truth.known_classes).any():
+        known = _known(truth.classes[: truth.known_classes], by_ids=by_ids)
         raise InvalidInputError(
             f"{source}: no prediction is of a class of the truth: it says {list(found.strange_classes[:_SHOWN])}, the "
-            f"truth has {_listed(truth.classes['name'], truth)[:_SHOWN]}. Both must name classes alike."
+            f"truth has {known}. Both must name classes alike."
         )
+
+
+def _known(listed: pl.DataFrame, *, by_ids: bool) -> list[str]:
+    """Return what the truth calls its first frames or classes, with their ids where predictions go by these."""
+    rows = listed.select("key", "name").head(_SHOWN).iter_rows()
+    return [f"{key} ({name})" if by_ids and key and name else name or key for key, name in rows]
 
 
 def raw_scene_of(truth: Given, found: Predicted, names: Sequence[str]) -> RawScene:
@@ -108,6 +141,56 @@ def _in_pixels(truth: Given, found: Given, meant: Sequence[int | None]) -> tuple
 def _sizes(side: Given, rows: Sequence[int | None]) -> pl.DataFrame:
     """Return width and height of the frames at `rows`, null where that is none."""
     return side.frames.select(pl.col("width", "height").gather(pl.Series(rows, dtype=pl.UInt32)))
+
+
+def _pictures_called(truth: Given, found: Predicted, source: str) -> list[int | None]:
+    """Return the truth's frame for each stranger among the frames, by its name or by the number that its name is."""
+    names = found.strange_frames
+    frames = pl.DataFrame([("", name, None, None, "", "", "{}") for name in names], schema=GIVEN_FRAMES, orient="row")
+    called = truth.frames.with_columns(name=pl.when(pl.col("name") == "").then("key").otherwise("name"))
+    places, _loose = frame_places(
+        replace(truth, frames=called),
+        replace(truth, source=source, frames=frames, boxes=found.boxes, known_frames=len(frames), uploads=False),
+    )
+    rows = _rows_by_number(truth)
+    return [rows.get(name) if place is None else place for place, name in zip(places, names, strict=True)]
+
+
+def _rows_by_number(truth: Given) -> dict[str, int]:
+    """Return the truth's frames whose pictures have a number for a name, by this number, where it is of one alone."""
+    names = truth.frames["name"][: truth.known_frames].to_list()
+    stems = [stem_of(name).rpartition("/")[2] for name in names]
+    numbers = [str(int(stem)) if stem.isdecimal() else "" for stem in stems]
+    count = Counter(numbers)
+    return {number: row for row, number in enumerate(numbers) if number and count[number] == 1}
+
+
+def _doubtful_ids(truth: Given, found: Predicted) -> list[Correction]:
+    """Say where ids are the truth's in part only, and all of them would be something else: numbers of names, or places.
+
+    Such predictions stand at the wrong pictures or classes, and nothing but a low number would tell.
+    """
+    told = []
+    if found.strange_frames:
+        keys, rows = truth.frames["key"][: truth.known_frames], _rows_by_number(truth)
+        used = [
+            *keys.gather(np.unique(found.boxes.frame[found.boxes.frame < truth.known_frames])),
+            *found.strange_frames,
+        ]
+        if all(key in rows for key in used):
+            done = "counted by the truth's ids; all are numbers of names too (12 of 012.jpg): were these meant?"
+            told.append(Correction("image_ids_may_be_names", len(used), tuple(found.strange_frames[:_SHOWN]), done))
+    ids = set(_listed(truth.classes["key"], truth))
+    if list(found.strange_classes) == ["0"] and ids == {str(number + 1) for number in range(len(ids))}:
+        done = "counted by the truth's ids, which begin with 1; do those of the predictions begin with 0?"
+        told.append(Correction("category_ids_may_begin_with_zero", 1, ("category 0",), done))
+    return told
+
+
+def _named_ids(kind: str, what: str, names: Sequence[str], places: Sequence[int | None]) -> list[Correction]:
+    found = [name for name, place in zip(names, places, strict=True) if place is not None]
+    done = f"counted as the {what} of that name: the truth's ids are others"
+    return [Correction(kind, len(found), tuple(found[:_SHOWN]), done)] if found else []
 
 
 def _listed(names: pl.Series, truth: Given) -> list[str]:

@@ -15,7 +15,10 @@ _PIECE_BYTES: Final = 1 << 20
 _TRIES: Final = 8
 _LONGEST: Final = 1 << 26  # bytes of one record
 _MARKS: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|["{}]', re.DOTALL)  # texts whole, so that their braces are none
-_NOT_FINITE: Final = (b"NaN", b"Infinity")
+_NOT_FINITE: Final = re.compile(rb'"(?:[^"\\]++|\\.)*+"|(NaN|Infinity)', re.DOTALL)
+_HALVES: Final = re.compile(  # escapes in texts; the group is half of a pair that stands alone
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(\\u[dD][89a-fA-F][0-9a-fA-F]{2})|\\.", re.DOTALL
+)
 Record = TypeVar("Record", bound=msgspec.Struct)
 
 
@@ -166,9 +169,12 @@ def _may_go_on(body: bytes) -> bool:
 
 def syntax_error(path: Path, data: bytes, line: int, error: Exception) -> InvalidInputError:
     """Return the error of JSON in `data`, which begins in `line`."""
-    found = [data.index(word) for word in _NOT_FINITE if word in data]
-    if found:
-        at, what = min(found), "a number is NaN or infinite, which no evaluator may count"
+    odd = next((mark for mark in _NOT_FINITE.finditer(data) if mark[1]), None)
+    half = next((mark for mark in _HALVES.finditer(data) if mark[1]), None)
+    if odd is not None:
+        at, what = odd.start(), "a number is NaN or infinite, which no evaluator may count"
+    elif half is not None:
+        at, what = half.start(), f"a text holds {half[0].decode()}, half of a character; \\ufffd in its place would do"
     else:
         position = str(error).rpartition("(byte ")[2].rstrip(")")
         at, what = int(position) if position.isdigit() else len(data) * ("truncated" in str(error)), str(error)

@@ -16,7 +16,7 @@ from driveflow.snapshots import SnapshotTables
 from validation.inputs.coco_document import read_document
 from validation.inputs.coco_results import read_results
 from validation.inputs.given import SIZE_UNKNOWN, Given
-from validation.inputs.join import Predicted, by_names, raw_scene_of, refuse_strangers
+from validation.inputs.join import Predicted, by_names, raw_scene_of, refuse_strangers, with_names_for_ids
 from validation.inputs.label_files import LocalFiles, local_files
 from validation.inputs.label_sets import read_label_set
 from validation.inputs.slices import slices_of
@@ -74,12 +74,12 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
     said = _results(files) if inputs.predictions_format in {"auto", "coco"} else None
     if said is not None:
         truth = truth.in_pixels(other_has_shares=False)
-        found = Predicted(*read_results(said, truth, progress))
+        found = with_names_for_ids(truth, Predicted(*read_results(said, truth, progress)), _called(inputs))
     else:
         truth, found = by_names(truth, _named(_predictions(inputs, files, truth), inputs.predictions_name))
     if inputs.box_edges == "inclusive":
         truth, found = _with_last_pixels(truth, found)
-    refuse_strangers(truth, found, inputs.predictions_name or str(inputs.predictions), by_ids=said is not None)
+    refuse_strangers(truth, found, _called(inputs), by_ids=said is not None)
     names = _frame_names(truth)
     raw = raw_scene_of(truth, replace(found, corrections=(*found.corrections, *inputs.unread)), names)
     frames = frames_table(truth, names, raw)
@@ -96,11 +96,16 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
         conditions=conditions,
         min_score=inputs.min_score,
         holdout_id=inputs.holdout_id or (truth.source if "/" in truth.source else f"./{truth.source}"),
-        model_digest=inputs.predictions_name or str(inputs.predictions),
+        model_digest=_called(inputs),
         mode=inputs.mode,
         thresholds=inputs.thresholds,
         raw=raw,
     )
+
+
+def _called(inputs: EvaluationInputs) -> str:
+    """Return what a person calls the predictions."""
+    return inputs.predictions_name or str(inputs.predictions)
 
 
 def _named(given: Given, name: str) -> Given:
