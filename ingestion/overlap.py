@@ -7,6 +7,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from driveflow.table_digest import rows_of_runs
+
 Ints: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -97,5 +99,4 @@ def _parts(counts: Ints) -> list[slice]:
 
 def _cross(left: Ints, right: Ints, starts: Ints, counts: Ints) -> tuple[Ints, Ints]:
     """Return each left box beside all right boxes from its start on, as many as its count says."""
-    firsts = np.repeat(starts - (np.cumsum(counts) - counts), counts)
-    return np.repeat(left, counts), right[firsts + np.arange(int(counts.sum()))]
+    return np.repeat(left, counts), right[rows_of_runs(starts, counts)]

@@ -12,6 +12,7 @@ from driveflow.neighbours.found_pairs import FoundPairs
 from driveflow.neighbours.leader_rows import NO_TIME, Memberships, NamedPairs
 from driveflow.neighbours.projection import Projection, fit
 from driveflow.neighbours.vectors import VectorRules
+from driveflow.table_digest import rows_of_runs
 
 _BLOCK: Final = 1_024  # new rows compared with a part at once: what bounds memory, beside the part itself
 
@@ -62,10 +63,10 @@ class _Search:
 
     def near(self, places: Ints, vectors: Vectors) -> FoundPairs:
         """Return the pairs of new items with those at `places`."""
-        counts = self.members.starts[places + 1] - self.members.starts[places]
+        starts = self.members.starts[places]
+        counts = self.members.starts[places + 1] - starts
         local = np.repeat(np.arange(len(places)), counts)
-        offsets = np.arange(len(local)) - np.repeat(np.cumsum(counts) - counts, counts)
-        theirs = self.members.starts[places][local] + offsets
+        theirs = rows_of_runs(starts, counts)
         coordinates = self.projection.coordinates(vectors)
         found = []
         for group, at in _by_group(self.members.group[theirs], np.arange(len(theirs))):
