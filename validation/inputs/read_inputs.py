@@ -13,6 +13,7 @@ from driveflow.formats.coco_records import looks_like_coco
 from driveflow.formats.picture_finder import stem_of
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import SnapshotTables
+from validation.inputs.box_shapes import SHAPES, doubtful_shapes
 from validation.inputs.coco_document import read_document
 from validation.inputs.coco_results import read_results
 from validation.inputs.given import SIZE_UNKNOWN, Given
@@ -21,7 +22,7 @@ from validation.inputs.label_files import LocalFiles, local_files
 from validation.inputs.label_sets import read_label_set
 from validation.inputs.slices import slices_of
 from validation.inputs.tables import frames_table, given_snapshot, read_table, sources_table
-from validation.inputs.text_rows import SHAPES, are_text_rows, read_text_rows
+from validation.inputs.text_rows import are_text_rows, read_text_rows
 from validation.model.scene import Correction, EvaluationRequest, Mode
 
 _SNIFFED: Final = 1 << 20
@@ -81,7 +82,8 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
         truth, found = _with_last_pixels(truth, found)
     refuse_strangers(truth, found, _called(inputs), by_ids=said is not None)
     names = _frame_names(truth)
-    raw = raw_scene_of(truth, replace(found, corrections=(*found.corrections, *inputs.unread)), names)
+    doubts = [*doubtful_shapes(truth, truth.boxes, "truth"), *doubtful_shapes(truth, found.boxes, "detection")]
+    raw = raw_scene_of(truth, replace(found, corrections=(*found.corrections, *doubts, *inputs.unread)), names)
     frames = frames_table(truth, names, raw)
     sources = truth.sources if truth.sources is not None else sources_table(truth, names)
     sections, conditions = slices_of(inputs.slices, frames, sources)

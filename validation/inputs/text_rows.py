@@ -12,17 +12,15 @@ import polars as pl
 
 from driveflow.errors import InvalidInputError, UsageError
 from driveflow.formats.picture_finder import stem_of
+from validation.inputs.box_shapes import SHAPES, SLACK, Shape, corners_of, misfits
 from validation.inputs.given import GIVEN_CLASSES, GIVEN_FRAMES, Given
 from validation.inputs.label_files import LocalFiles
 from validation.model.raw import RawBoxes
 from validation.model.scene import Floats
 
-Shape: TypeAlias = Literal["xywh", "xyxy", "xcycwh"]
 ScoreAt: TypeAlias = Literal["first", "last", "none"]
-SHAPES: Final[tuple[Shape, ...]] = ("xywh", "xyxy", "xcycwh")
 _LISTS: Final = ("classes.txt", "obj.names", "*.names", "labels.txt")
 _BOX: Final = 4
-_SLACK: Final = 0.02
 _HINTS: Final[Mapping[str, Shape]] = {
     "xcycwh": "xcycwh",
     "xyx2y2": "xyxy",
@@ -83,7 +81,7 @@ def read_text_rows(path: Path, files: LocalFiles, sizes: Mapping[str, tuple[floa
     called = [names.get(name, "" if name.isdecimal() else name) for name in classes]
     label = {name: number for number, name in enumerate(classes)}
     frame_rows = [("", f"{stem_of(item)}.jpg", None, None, "", "", "{}") for item in texts]
-    corners, size = _corners(box, dialect.shape)
+    corners, size = corners_of(box, dialect.shape)
     return Given(
         source=str(path),
         frames=pl.DataFrame(frame_rows, schema=GIVEN_FRAMES, orient="row"),
@@ -151,9 +149,9 @@ def _dialect(path: Path, rows: Sequence[_Row], sizes: Mapping[str, tuple[float, 
     ways = []
     for score, shape in product(scores, (wanted,) if wanted in SHAPES else SHAPES):
         given, box = _columns(values, score)
-        shares = bool((box <= 1 + _SLACK).all())
+        shares = bool((box <= 1 + SLACK).all())
         limits = np.ones((len(rows), 2)) if shares else size
-        bad = _misfits(box, shape, limits) + (0 if given is None else int(((given < 0) | (given > 1)).sum()))
+        bad = int(misfits(box, shape, limits).sum()) + (0 if given is None else int(((given < 0) | (given > 1)).sum()))
         likely = (shape == "xcycwh") == shares
         ways.append(((bad, not likely, shape != hint, score == "last"), Dialect(score, shape, shares)))
     ways.sort(key=lambda way: way[0])
@@ -170,23 +168,6 @@ def _columns(values: Floats, score: ScoreAt) -> tuple[Floats | None, Floats]:
     if score == "none":
         return None, values.reshape(len(values), -1)[:, :_BOX] if len(values) else np.zeros((0, _BOX))
     return (values[:, 0], values[:, 1:]) if score == "first" else (values[:, _BOX], values[:, :_BOX])
-
-
-def _corners(box: Floats, shape: Shape) -> tuple[Floats, Floats | None]:
-    if shape == "xyxy":
-        return np.ascontiguousarray(box), None
-    size = box[:, 2:].copy()
-    start = box[:, :2] - size / 2 if shape == "xcycwh" else box[:, :2]
-    return np.column_stack([start, start + size]), size
-
-
-def _misfits(box: Floats, shape: str, limits: Floats) -> int:
-    """Count the boxes that begin after they end or leave their pictures."""
-    corners, _ = _corners(box, shape)  # type: ignore[arg-type]
-    turned = (corners[:, 2:] <= corners[:, :2]).any(axis=1)
-    room = limits * _SLACK + np.where(limits > 1 + _SLACK, 1.0, 0.0)
-    outside = ((corners[:, 2:] > limits + room) | (corners[:, :2] < -np.where(np.isfinite(room), room, 0))).any(axis=1)
-    return int((turned | outside).sum())
 
 
 def _class_names(files: LocalFiles) -> Mapping[str, str]:
