@@ -8,13 +8,14 @@ from driveflow.pages import html
 from driveflow.pages.html import Html
 from validation.model.compare import Comparison, Draws, Estimate, compare
 from validation.model.evaluation import Evaluation
+from validation.model.scored import scored_of
 from validation.pages.album import Pictures
 from validation.pages.banner import counted
 from validation.pages.findings import Findings, find
 from validation.pages.frames import Galleries
 from validation.pages.measured import Measured, Section, measured_sections
 from validation.pages.origin import detections_counted, provenance_table
-from validation.pages.words import agrees, span
+from validation.pages.words import span
 from validation.report import frames_section, laid_out, within_bounds
 
 
@@ -49,10 +50,11 @@ def evaluation_html(request: EvaluationPage) -> str:
 
 def _comparison(request: EvaluationPage) -> Comparison:
     """Return the metric with intervals; AP50 where AP was measured over other overlaps than COCO's."""
-    found = compare(request.evaluation, None, request.metric, request.draws)
-    if agrees(found.overall, request.evaluation.numbers.get(request.metric)):
+    scored = scored_of(request.evaluation)
+    found = compare(scored, None, request.metric, request.draws)
+    if found.overall.agrees(request.evaluation.numbers.get(request.metric)):
         return found
-    return compare(request.evaluation, None, "AP50", request.draws)
+    return compare(scored, None, "AP50", request.draws)
 
 
 def _first_screen(request: EvaluationPage, found: Findings) -> list[Html]:
@@ -73,7 +75,7 @@ def _card(name: str, value: float | None, found: Estimate) -> html.Card | None:
     """Return a number with its interval; where other overlaps were asked for, the number has none."""
     if value is None:
         return None if found.value is not None else html.Card(name, "–", "no object")
-    return html.Card(name, f"{value:.3f}", span(found.interval) if agrees(found, value) else "")
+    return html.Card(name, f"{value:.3f}", span(found.interval) if found.agrees(value) else "")
 
 
 def _provenance(request: EvaluationPage) -> list[tuple[str, str]]:

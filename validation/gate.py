@@ -55,8 +55,8 @@ def judge(request: JudgeRequest) -> Verdict:
         InvalidInputError: the two models were not measured by one code in one mode on the same hold-out.
         UsageError: a rule names a class or slice that is not there.
     """
-    challenger, champion = _scored(request.challenger), request.champion
-    other = _scored(champion) if champion is not None else None
+    challenger, champion = scored_of(request.challenger), request.champion
+    other = scored_of(champion) if champion is not None else None
     comparison = compare(challenger, other, request.gate.metric, request.draws)
     nothing_new = other is not None and _is_one_model(challenger, other)
     rules: list[RuleResult] = []
@@ -107,10 +107,6 @@ def _is_one_model(one: Scored, other: Scored) -> bool:
     return _DIGEST.fullmatch(one.model_digest) is not None or all(
         np.array_equal(getattr(one.sweep, name), getattr(other.sweep, name)) for name in columns
     )
-
-
-def _scored(model: Evaluation | Scored) -> Scored:
-    return model if isinstance(model, Scored) else scored_of(model)
 
 
 def _overall(rules: Sequence[RuleResult]) -> Outcome:

@@ -9,7 +9,6 @@ from driveflow.flow.sections import Metric
 from validation.model.compare import Comparison, Draws, Estimate, compare
 from validation.model.evaluation import Evaluation
 from validation.model.scored import scored_of
-from validation.pages.words import agrees
 
 METRICS: Final[tuple[Metric, ...]] = ("AP", "AP50", "AP75", "AR100")
 
@@ -21,7 +20,7 @@ def intervals(evaluation: Evaluation, draws: Draws | None = None) -> Mapping[Met
     """
     scored = scored_of(evaluation)
     found = {metric: compare(scored, None, metric, draws or Draws()) for metric in METRICS}
-    return {name: part for name, part in found.items() if agrees(part.overall, evaluation.numbers.get(name))}
+    return {name: part for name, part in found.items() if part.overall.agrees(evaluation.numbers.get(name))}
 
 
 def intervals_json(found: Mapping[Metric, Comparison]) -> dict[str, Json]:

@@ -21,6 +21,8 @@ from validation.model.resample import (
 from validation.model.scene import Ints
 from validation.model.scored import Scored, scored_of
 
+_SAME = 1e-6
+
 
 @dataclass(frozen=True, slots=True)
 class Draws:
@@ -50,6 +52,12 @@ class Estimate:
     change: Difference | None
     counts: Counts
 
+    def agrees(self, measured: float | None) -> bool:
+        """Return whether it is of the number that was measured: of the same objects, at the same overlaps."""
+        if self.value is None or measured is None:
+            return self.value is measured
+        return abs(self.value - measured) < _SAME
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -70,7 +78,7 @@ def compare(
     Raises:
         InvalidInputError: the two were not measured on the same hold-out, classes and slices, by the same code.
     """
-    mine_of, theirs_of = _scored(challenger), _scored(champion) if champion is not None else None
+    mine_of, theirs_of = scored_of(challenger), scored_of(champion) if champion is not None else None
     if theirs_of is not None:
         refuse_other_measure(mine_of, theirs_of)
     everything = counted_rows(mine_of)
@@ -88,9 +96,9 @@ def compare_overall(
     challenger: Evaluation | Scored, champion: Evaluation | Scored | None, metric: Metric, draws: Draws
 ) -> Estimate:
     """Return `metric` over all classes of both, with intervals; see `compare`."""
-    own = _scored(challenger)
+    own = scored_of(challenger)
     everything = counted_rows(own)
-    theirs = _samples_or_none(_scored(champion) if champion is not None else None, metric, everything, draws)
+    theirs = _samples_or_none(scored_of(champion) if champion is not None else None, metric, everything, draws)
     return _overall(metric, _samples(own, metric, everything, draws), theirs, counts_of(own, everything))
 
 
@@ -138,17 +146,13 @@ def counts_of(model: Scored, rows: Ints, label: int | None = None) -> Counts:
 
 def estimate(model: Evaluation | Scored, metric: Metric, rows: Ints, label: int | None, draws: Draws) -> Estimate:
     """Return one number of one model with its interval, over `rows`, of one class or of all."""
-    own = _scored(model)
+    own = scored_of(model)
     samples, counts = _samples(own, metric, rows, draws), counts_of(own, rows, label)
     if label is None:
         return _overall("", samples, None, counts)
     value, column = float(samples.point[label]), samples.resampled[:, label]
     interval = share_interval(value, column, int(samples.drive_groups_of[label]))
     return Estimate("", _found(value), interval, None, None, counts)
-
-
-def _scored(model: Evaluation | Scored) -> Scored:
-    return model if isinstance(model, Scored) else scored_of(model)
 
 
 def _samples(model: Scored, metric: Metric, rows: Ints, draws: Draws) -> Samples:

@@ -77,8 +77,10 @@ class Scored:
         return np.asarray(self.annotated.any(axis=1) if label is None else self.annotated[:, label])
 
 
-def scored_of(evaluation: Evaluation) -> Scored:
-    """Return what the gate needs of an evaluation."""
+def scored_of(evaluation: Evaluation | Scored) -> Scored:
+    """Return what the gate needs of an evaluation; what is that already stays as it is."""
+    if isinstance(evaluation, Scored):
+        return evaluation
     scene = evaluation.scene
     truth, detected, false = scene.truth, scene.detected, evaluation.mistakes.false
     real = ~truth.ignore

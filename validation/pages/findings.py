@@ -8,6 +8,7 @@ from driveflow.flow.sections import Metric
 from validation.model.changed_frames import Changes, changes
 from validation.model.compare import Comparison, Draws, Estimate, compare_overall
 from validation.model.evaluation import Evaluation
+from validation.model.scored import scored_of
 from validation.model.suspects import Suspect, suspects
 from validation.model.worst_frames import WorstFrame, worst_frames
 
@@ -39,4 +40,5 @@ def _headline(challenger: Evaluation, champion: Evaluation | None, comparison: C
     draws = Draws(comparison.draws.seed, min(comparison.draws.resamples, _MOST_RESAMPLES))
     others: Sequence[Metric] = [metric for metric in _HEADLINE if metric != comparison.metric]
     judged = replace(comparison.overall, name=comparison.metric)
-    return (judged, *(compare_overall(challenger, champion, metric, draws) for metric in others))
+    own, other = scored_of(challenger), scored_of(champion) if champion is not None else None
+    return (judged, *(compare_overall(own, other, metric, draws) for metric in others))

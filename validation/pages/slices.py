@@ -14,7 +14,6 @@ from validation.pages.words import (
     MEANING,
     MOST_ROWS,
     TONES,
-    agrees,
     change_cell,
     drawn_cell,
     drawn_column,
@@ -93,7 +92,7 @@ def _row(
 ) -> list[Cell | Text]:
     outcome, compared = _outcome(by_name, part.name), comparison.overall.change is not None
     tone: Tone | None = TONES[outcome] if outcome in {"BLOCK", "NEEDS DATA"} else None
-    if not agrees(found, part.numbers.get(comparison.metric)):
+    if not found.agrees(part.numbers.get(comparison.metric)):
         found = _measured(part, found, comparison)
     drawn = [drawn_cell(found, scale, tone), change_cell(found.change), html.number(found.champion)] if compared else []
     return [

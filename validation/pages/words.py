@@ -29,7 +29,6 @@ MEANING: Final = {
 }
 INTERVAL: Final = "below it the 95 % interval over drive groups"
 MOST_ROWS: Final = 400
-_SAME = 1e-6
 _FARTHEST = 0.5  # a difference beyond it runs off the scale
 
 
@@ -103,13 +102,6 @@ def value_cell(found: Estimate) -> Cell:
 def named_models(challenger: Evaluation, champion: Evaluation | None) -> list[tuple[str, Evaluation]]:
     """Return the models of a page under their names; alone, a model challenges nobody."""
     return [("model", challenger)] if champion is None else [("challenger", challenger), ("champion", champion)]
-
-
-def agrees(found: Estimate, measured: float | None) -> bool:
-    """Return whether an estimate is of the number that was measured: of the same objects, at the same overlaps."""
-    if found.value is None or measured is None:
-        return found.value is measured
-    return abs(found.value - measured) < _SAME
 
 
 def left_out(count: int, what: str) -> Html:
