@@ -47,5 +47,5 @@ def _frame(frame: ChangedFrame) -> dict[str, Json]:
 
 def _where(frame_id: str, drive_group: str, ranks: Ranks) -> dict[str, Json]:
     """Return a frame and its place (0 is first) over all and for each class that it is shown for."""
-    by_class: list[Json] = [{"class_name": name, "place": place} for name, place in (ranks.by_class or {}).items()]
+    by_class: list[Json] = [{"class_name": name, "place": place} for name, place in ranks.by_class.items()]
     return {"frame_id": frame_id, "drive_group": drive_group, "place": ranks.overall, "by_class": by_class}

@@ -36,7 +36,7 @@ def frames():
 
 
 def _of(frames, name: str) -> list[str]:
-    places = {frame.ranks.by_class[name]: frame.frame_id for frame in frames if name in (frame.ranks.by_class or {})}
+    places = {frame.ranks.by_class[name]: frame.frame_id for frame in frames if name in frame.ranks.by_class}
     assert sorted(places) == list(range(len(places)))
     return [places[place] for place in sorted(places)]
 

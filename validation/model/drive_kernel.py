@@ -10,8 +10,7 @@ import numba
 import numpy as np
 
 LANES: Final = 64
-MOST_WEIGHT: Final = 32  # of a group in a resample; sums of SWEEP rows stay within 16 bits
-_ROWS_AT_ONCE: Final = 1000
+_ROWS_AT_ONCE: Final = 1000  # no group is drawn 33 times in a resample, so that their sums stay within 16 bits
 _LANES: Final = np.uint64(LANES)
 _NEAR: Final = np.float32(1e-3)  # a recall that misses one of the 101 by rounding reaches it
 _LEAST: Final = 2.220446049250313e-16  # as COCO has it below each precision

@@ -1,7 +1,7 @@
 """Look rows up by their frame, and choose the frames that are worth looking at: over all, and class by class."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 
 import numpy as np
@@ -27,12 +27,12 @@ class Ranks:
     """Where a frame stands among those to look at: over all, and for each class that it is chosen for; 0 is first."""
 
     overall: int | None = None
-    by_class: Mapping[str, int] | None = None
+    by_class: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def classes(self) -> tuple[str, ...]:
         """Return the classes that the frame is chosen for."""
-        return tuple(self.by_class or ())
+        return tuple(self.by_class)
 
     @property
     def is_chosen(self) -> bool:

@@ -33,11 +33,6 @@ class Order:
         before = np.concatenate([[0], np.cumsum(there)])
         return Order(self.rows[there], before[self.start], self.score)
 
-    def of_class(self, label: int) -> "Order":
-        """Return the order of the detections of one class alone."""
-        first, last = self.start[label], self.start[label + 1]
-        return Order(self.rows[first:last], np.clip(self.start, first, last) - first, self.score)
-
     def untied(self) -> "Order":
         """Return the order with scores that all differ, so that equal ones come in one after the other."""
         place = np.empty(len(self.score), np.int64)

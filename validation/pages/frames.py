@@ -135,7 +135,7 @@ def _key(colour: Colour, dashed: bool, words: str) -> Html:
 def _gallery(entries: Sequence[tuple[_Entry, str | None]], title: str) -> Html:
     """Return the pictures, to be chosen by class, or where there is none to show, what they would say."""
     shown = [
-        Ranked(Picture(uri, entry.alt, entry.caption), entry.ranks.overall, entry.ranks.by_class or {})
+        Ranked(Picture(uri, entry.alt, entry.caption), entry.ranks.overall, entry.ranks.by_class)
         for entry, uri in entries
         if uri is not None
     ]
