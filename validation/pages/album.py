@@ -1,7 +1,8 @@
 """Pictures of a page: drawn on, and made smaller or fewer until all of them fit into what the page may weigh."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -46,7 +47,8 @@ class _Loaded:
 
 def make_pictures(wanted: Sequence[Wanted], pictures: Pictures, most_bytes: int) -> Made:
     """Return as many of the pictures as weigh `most_bytes` together, as large as possible, the first ones first."""
-    loaded, reasons = _load_all(wanted, pictures)
+    reasons: list[str] = []
+    loaded = list(_load_each(wanted, pictures, reasons))
     there = [item for item in loaded if item is not None]
     uris: list[str] = []
     side, quality = _STEPS[0]
@@ -68,17 +70,12 @@ def more_pictures(wanted: Sequence[Wanted], pictures: Pictures, most_bytes: int)
     """
     uris: list[str | None] = []
     reasons: list[str] = []
-    tried, reasons_tried = _load_all(wanted[:_TRIED], pictures)
+    loaded = _load_each(wanted, pictures, reasons)
+    tried = list(islice(loaded, _TRIED))
     side, quality = _fitting_step([item for item in tried if item is not None], most_bytes // max(len(wanted), 1))
-    reasons += reasons_tried
     weight = 0
-    for number, item in enumerate(wanted):
-        if number < len(tried):
-            loaded = tried[number]
-        else:
-            (loaded,), reason = _load_all([item], pictures)
-            reasons += reason
-        uri = thumbnail_data_uri(loaded.pixels, loaded.boxes, side, quality) if loaded is not None else None
+    for item in chain(tried, loaded):
+        uri = thumbnail_data_uri(item.pixels, item.boxes, side, quality) if item is not None else None
         weight += len(uri or "")
         if weight > most_bytes:
             break
@@ -109,16 +106,15 @@ def _left_out(count: int, what: str) -> str:
     return f"{count} more {what} are left out to keep this page under 5 MB; report.json names their frames."
 
 
-def _load_all(wanted: Sequence[Wanted], pictures: Pictures) -> tuple[list[_Loaded | None], list[str]]:
-    loaded: list[_Loaded | None] = []
-    reasons = []
+def _load_each(wanted: Sequence[Wanted], pictures: Pictures, reasons: list[str]) -> Iterator[_Loaded | None]:
+    """Yield what there is to draw; None, and one of `reasons` more, where a frame cannot be read."""
     for item in wanted:
+        loaded = None
         try:
-            loaded.append(_load(item, pictures(item.frame_id)))
+            loaded = _load(item, pictures(item.frame_id))
         except DriveflowError as error:
-            loaded.append(None)
             reasons.append(f"Frame {item.frame_id[:12]}: {error}")
-    return loaded, reasons
+        yield loaded
 
 
 def _load(item: Wanted, pixels: Pixels) -> _Loaded:
