@@ -50,6 +50,26 @@ def test_every_mantissa_of_up_to_18_digits_is_read_with_any_power_up_to_60(manti
     assert _bits(columns.corners[0, 0]) == _bits(float(f"{mantissa}e{power}"))
 
 
+@settings(deadline=None)
+@given(st.text("0123456789.eE+-", min_size=1, max_size=30))
+def test_a_number_that_is_not_asked_for_is_skipped_where_it_is_one_of_json(text):
+    columns, _ = _read(f'{{"id": 1, "bbox": [1, 2, 3, 4], "other": {text}}}')
+
+    try:
+        json.loads(text)
+    except ValueError:
+        assert len(columns) == 0
+    else:
+        assert len(columns) == 1
+
+
+@pytest.mark.parametrize("text", ["12345678901234567890", "0.1234567890123456789", "1e400", "-1.5E-0012"])
+def test_a_number_that_is_not_asked_for_may_be_too_long_to_read(text):
+    columns, _ = _read(f'{{"id": 1, "bbox": [1, 2, 3, 4], "other": {text}}}')
+
+    assert len(columns) == 1
+
+
 @pytest.mark.parametrize("text", ["01", "-", "1.", ".5", "1e", "+1", "1e400", "NaN", "Infinity", '"1"', "0x1", "1.e3"])
 def test_what_is_no_number_of_json_is_left_alone(text):
     columns, end = _read(_record(), f'{{"id": 2, "bbox": [1, 2, 3, 4], "score": {text}}}')

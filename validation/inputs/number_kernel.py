@@ -1,12 +1,14 @@
 """Decimal numbers of JSON as the nearest doubles, compiled: the method of Eisel and Lemire.
 
-A text is an array of 64-bit words, the first byte lowest; it ends with more than a word of zeros.
+A text is the address of its first byte; more than eight zeros end it, and whoever calls holds it.
 """
 
 from typing import Any, Final
 
 import numba
 import numpy as np
+from numba.core import cgutils
+from numba.extending import intrinsic
 
 compiled: Any = numba.njit(cache=True, nogil=True)
 MOST_POWER: Final = 60  # of ten, up or down; what is beyond is left to others
@@ -20,7 +22,6 @@ _ROUNDED: Final = np.uint64(0x1FF)  # where these bits are all set, the product 
 _FRACTION: Final = np.uint64((1 << 52) - 1)
 _TENS: Final = 10 ** np.arange(9)
 _EXACT_TENS: Final = np.array([10.0**power for power in range(_EXACT_POWER + 1)])
-_BYTE: Final = np.uint64(0xFF)
 _ZEROS: Final = np.uint64(0x3030303030303030)
 _TO_HIGH: Final = np.uint64(0x7676767676767676)  # added to a byte over 9, the highest bit is set
 _HIGH: Final = np.uint64(0x8080808080808080)
@@ -43,39 +44,53 @@ _FIVES: Final = np.array(
 )  # 5 ** power: its highest 64 bits, and the 64 after these
 
 
+def _load(stored: Any, kind: Any) -> Any:  # noqa: ANN401 what reads an unsigned number at any address, aligned or not
+    @intrinsic
+    def load(_typing: Any, _address: Any) -> Any:  # noqa: ANN401 as numba asks for it
+        def loaded(_context: Any, builder: Any, _signature: Any, arguments: Any) -> Any:  # noqa: ANN401
+            value = builder.load(builder.inttoptr(arguments[0], stored.as_pointer()), align=1)
+            return builder.zext(value, cgutils.intp_t)
+
+        return kind(numba.types.int64), loaded
+
+    return load
+
+
+_word, _byte = _load(cgutils.intp_t, numba.types.uint64), _load(cgutils.int8_t, numba.types.int64)
+
+
 @compiled
-def word(words: Any, at: int) -> Any:  # noqa: ANN401 64 bits
+def word(text: int, at: int) -> Any:  # noqa: ANN401 64 bits
     """Return the eight bytes from `at` on, the first one lowest."""
-    place, shift = at >> 3, np.uint64((at & 7) << 3)
-    return words[place] >> shift | words[place + 1] << _ONE << (np.uint64(63) - shift)
+    return _word(text + at)
 
 
 @compiled
-def byte(words: Any, at: int) -> int:  # noqa: ANN401 an array
+def byte(text: int, at: int) -> int:
     """Return the byte at `at`."""
-    return np.int64(words[at >> 3] >> np.uint64((at & 7) << 3) & _BYTE)
+    return _byte(text + at)
 
 
 @compiled
-def number(words: Any, at: int) -> Any:  # noqa: ANN401 an array, and a pair
+def number(text: int, at: int) -> Any:  # noqa: ANN401 a pair
     """Return the number that begins at `at`, and where it ends; -1 where it is none, or none that is read here."""
-    negative = byte(words, at) == 45
+    negative = byte(text, at) == 45
     begin = at + 1 if negative else at
-    mantissa, at = _digits(words, begin, 0)
-    if at == begin or (at > begin + 1 and byte(words, begin) == 48):
+    mantissa, at = _digits(text, begin, 0)
+    if at == begin or (at > begin + 1 and byte(text, begin) == 48):
         return 0.0, -1
     count, power = at - begin, 0
-    if byte(words, at) == 46:
+    if byte(text, at) == 46:
         mark = at + 1
-        mantissa, at = _digits(words, mark, mantissa)
+        mantissa, at = _digits(text, mark, mantissa)
         power = mark - at
         count -= power
         if not power:
             return 0.0, -1
-    if count > _MOST_DIGITS and count - _zeros(words, begin) > _MOST_DIGITS:
+    if count > _MOST_DIGITS and count - _zeros(text, begin) > _MOST_DIGITS:
         return 0.0, -1
-    if byte(words, at) | 32 == 101:
-        more, at = _exponent(words, at + 1)
+    if byte(text, at) | 32 == 101:
+        more, at = _exponent(text, at + 1)
         power += more
     if at < 0 or abs(power) > MOST_POWER:
         return 0.0, -1
@@ -84,13 +99,29 @@ def number(words: Any, at: int) -> Any:  # noqa: ANN401 an array, and a pair
 
 
 @compiled
-def whole_number(words: Any, at: int) -> Any:  # noqa: ANN401 an array, and a pair
+def number_end(text: int, at: int) -> int:
+    """Return where the number that begins at `at` ends, of however many digits; -1 where it is none."""
+    begin = at + 1 if byte(text, at) == 45 else at
+    at = _digits(text, begin, 0)[1]
+    if at == begin or (at > begin + 1 and byte(text, begin) == 48):
+        return -1
+    if byte(text, at) == 46:
+        begin = at + 1
+        at = _digits(text, begin, 0)[1]
+    if at > begin and byte(text, at) | 32 == 101:
+        begin = at + 2 if byte(text, at + 1) == 43 or byte(text, at + 1) == 45 else at + 1
+        at = _digits(text, begin, 0)[1]
+    return at if at > begin else -1
+
+
+@compiled
+def whole_number(text: int, at: int) -> Any:  # noqa: ANN401 a pair
     """Return the whole number that begins at `at`, and where it ends; -1 where it is none that is read here."""
-    negative = byte(words, at) == 45
+    negative = byte(text, at) == 45
     begin = at + 1 if negative else at
-    value, at = _digits(words, begin, 0)
-    count, follows = at - begin, byte(words, at)
-    if not 0 < count <= _MOST_DIGITS or ((count > 1 or negative) and byte(words, begin) == 48):
+    value, at = _digits(text, begin, 0)
+    count, follows = at - begin, byte(text, at)
+    if not 0 < count <= _MOST_DIGITS or ((count > 1 or negative) and byte(text, begin) == 48):
         return 0, -1
     if follows == 46 or follows | 32 == 101:
         return 0, -1
@@ -98,10 +129,10 @@ def whole_number(words: Any, at: int) -> Any:  # noqa: ANN401 an array, and a pa
 
 
 @compiled
-def _digits(words: Any, at: int, value: int) -> Any:  # noqa: ANN401 an array, and a pair
+def _digits(text: int, at: int, value: int) -> Any:  # noqa: ANN401 a pair
     """Return `value` with the digits at `at` behind its own, eight at once, and where they end."""
     while True:
-        digits = word(words, at) ^ _ZEROS
+        digits = word(text, at) ^ _ZEROS
         others = (digits + _TO_HIGH | digits) & _HIGH  # of the first that is no digit the highest bit is set
         if others:
             count = np.int64(((others - _ONE & ~others & _LOW) * _LOW) >> np.uint64(56)) - 1
@@ -121,21 +152,21 @@ def _eight(digits: Any) -> int:  # noqa: ANN401 64 bits
 
 
 @compiled
-def _zeros(words: Any, at: int) -> int:  # noqa: ANN401 an array
+def _zeros(text: int, at: int) -> int:
     """Return how many zeros a number begins with."""
     zeros = 0
-    while byte(words, at) == 48 or byte(words, at) == 46:
-        zeros += byte(words, at) == 48
+    while byte(text, at) == 48 or byte(text, at) == 46:
+        zeros += byte(text, at) == 48
         at += 1
     return zeros
 
 
 @compiled
-def _exponent(words: Any, at: int) -> Any:  # noqa: ANN401 an array, and a pair
-    negative = byte(words, at) == 45
-    if negative or byte(words, at) == 43:
+def _exponent(text: int, at: int) -> Any:  # noqa: ANN401 a pair
+    negative = byte(text, at) == 45
+    if negative or byte(text, at) == 43:
         at += 1
-    value, end = _digits(words, at, 0)
+    value, end = _digits(text, at, 0)
     if not 0 < end - at < 4:
         return 0, -1
     return -value if negative else value, end

@@ -9,15 +9,15 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 
 # What is kept compiled is told to be stale by the time of this file alone: touch it where `number_kernel` changes.
-from validation.inputs.number_kernel import byte, number, whole_number, word
+from validation.inputs.number_kernel import byte, number, number_end, whole_number, word
 
 compiled: Any = numba.njit(cache=True, nogil=True)
 WHOLE, NUMBER, FLAG, BOX, EMPTY = range(5)  # kinds of fields
 _DEPTH: Final = 60  # of what is skipped
 _QUOTE, _COMMA, _COLON, _OPEN, _CLOSE, _BEGIN, _END = 34, 44, 58, 91, 93, 123, 125
-_NULL: Final = np.array(list(b"null"), np.uint8)
-_TRUE: Final = np.array(list(b"true"), np.uint8)
-_FALSE: Final = np.array(list(b"false"), np.uint8)
+_NULL, _TRUE, _FALSE = (np.uint64(int.from_bytes(text, "little")) for text in (b"null", b"true", b"false"))
+_FOUR: Final = np.uint64(0xFFFFFFFF)
+_FIVE: Final = np.uint64(0xFFFFFFFFFF)
 
 
 class Fields(NamedTuple):
@@ -54,7 +54,7 @@ def _pointer(_typing: Any, _address: Any) -> Any:  # noqa: ANN401 as numba asks 
 
 
 @compiled
-def _bare(values: Any) -> Any:  # noqa: ANN401 an array
+def _bare(values: Any) -> Any:  # noqa: ANN401 arrays
     """Return the array without a count of its holders: to count at every call costs more than all the reading."""
     return carray(_pointer(values.ctypes.data), values.shape, values.dtype)
 
@@ -70,11 +70,11 @@ def read_records(text: Any, comma: bool, fields: Fields, order: Any, out: Column
     known = Fields(_bare(fields.names), _bare(fields.masks), length, kind, column, fields.required)
     corners, size = _bare(out.corners), _bare(out.size)
     columns = Columns(_bare(out.whole), _bare(out.numbers), _bare(out.flags), corners, size)
-    return _read(_bare(text), comma, known, columns, _bare(order))
+    return _read(np.int64(text.ctypes.data), comma, known, columns, _bare(order))
 
 
 @compiled
-def _read(text: Any, comma: bool, fields: Fields, out: Columns, order: Any) -> Any:  # noqa: ANN401
+def _read(text: int, comma: bool, fields: Fields, out: Columns, order: Any) -> Any:  # noqa: ANN401
     rows, at = 0, 0
     while True:
         here = _space(text, at)
@@ -90,14 +90,16 @@ def _read(text: Any, comma: bool, fields: Fields, out: Columns, order: Any) -> A
 
 
 @compiled
-def _space(text: Any, at: int) -> int:  # noqa: ANN401 an array
-    while byte(text, at) == 32 or byte(text, at) == 10 or byte(text, at) == 13 or byte(text, at) == 9:
+def _space(text: int, at: int) -> int:
+    while byte(text, at) <= 32:
+        if byte(text, at) != 32 and byte(text, at) != 10 and byte(text, at) != 13 and byte(text, at) != 9:
+            break
         at += 1
     return at
 
 
 @compiled
-def _record(text: Any, at: int, fields: Fields, out: Columns, row: int, order: Any) -> int:  # noqa: ANN401
+def _record(text: int, at: int, fields: Fields, out: Columns, row: int, order: Any) -> int:  # noqa: ANN401
     """Read the record whose brace is at `at`; return where it ends, or -1 where it is none that is read here."""
     _clear(out, row)
     seen, place = 0, 0
@@ -129,7 +131,7 @@ def _clear(out: Columns, row: int) -> None:
 
 
 @compiled
-def _name(text: Any, at: int, fields: Fields, guess: int) -> Any:  # noqa: ANN401 an array, and a pair
+def _name(text: int, at: int, fields: Fields, guess: int) -> Any:  # noqa: ANN401 a pair
     """Return the field whose name is at `at` (-1: another), and where its value begins (-1: there is no name)."""
     field = -1
     if _is_name(text, at, fields, guess):
@@ -144,7 +146,7 @@ def _name(text: Any, at: int, fields: Fields, guess: int) -> Any:  # noqa: ANN40
 
 
 @compiled
-def _is_name(text: Any, at: int, fields: Fields, field: int) -> bool:  # noqa: ANN401 an array
+def _is_name(text: int, at: int, fields: Fields, field: int) -> bool:
     for place in range(fields.names.shape[1]):  # no name has a byte of those that end the text: this stops in time
         if (word(text, at + 8 * place) ^ fields.names[field, place]) & fields.masks[field, place]:
             return False
@@ -152,15 +154,7 @@ def _is_name(text: Any, at: int, fields: Fields, field: int) -> bool:  # noqa: A
 
 
 @compiled
-def _is(text: Any, at: int, word: Any) -> bool:  # noqa: ANN401 arrays
-    same = True
-    for place in range(len(word)):
-        same = same and byte(text, at + place) == word[place]
-    return same
-
-
-@compiled
-def _text(text: Any, at: int) -> int:  # noqa: ANN401 an array
+def _text(text: int, at: int) -> int:
     """Return where the plain text at `at` ends, -1 where there is none."""
     if byte(text, at) != _QUOTE:
         return -1
@@ -173,14 +167,14 @@ def _text(text: Any, at: int) -> int:  # noqa: ANN401 an array
 
 
 @compiled
-def _fill(text: Any, at: int, kind: int, column: int, out: Columns, row: int) -> int:  # noqa: ANN401
+def _fill(text: int, at: int, kind: int, column: int, out: Columns, row: int) -> int:
     """Write the value at `at` into its column; return where it ends, or -1."""
     if kind == BOX:
         return _box(text, at, out, row)
     if kind == WHOLE:
         out.whole[column, row], at = whole_number(text, at)
         return at
-    if _is(text, at, _NULL):
+    if word(text, at) & _FOUR == _NULL:
         return at + 4
     if kind == NUMBER:
         out.numbers[column, row], at = number(text, at)
@@ -193,17 +187,17 @@ def _fill(text: Any, at: int, kind: int, column: int, out: Columns, row: int) ->
 
 
 @compiled
-def _flag(text: Any, at: int) -> Any:  # noqa: ANN401 an array, and a pair
-    if _is(text, at, _TRUE):
+def _flag(text: int, at: int) -> Any:  # noqa: ANN401 a pair
+    if word(text, at) & _FOUR == _TRUE:
         return 1, at + 4
-    if _is(text, at, _FALSE):
+    if word(text, at) & _FIVE == _FALSE:
         return 0, at + 5
     value, at = whole_number(text, at)
     return int(value != 0), at
 
 
 @compiled
-def _box(text: Any, at: int, out: Columns, row: int) -> int:  # noqa: ANN401 arrays
+def _box(text: int, at: int, out: Columns, row: int) -> int:
     """Write a box that is given as x, y, width and height; return where it ends, or -1."""
     for place in range(4):
         if byte(text, at) != (_COMMA if place else _OPEN):
@@ -221,7 +215,7 @@ def _box(text: Any, at: int, out: Columns, row: int) -> int:  # noqa: ANN401 arr
 
 
 @compiled
-def _skip(text: Any, at: int) -> int:  # noqa: ANN401, C901 an array; a stack in one number
+def _skip(text: int, at: int) -> int:  # noqa: C901 a stack in one number
     """Return where the value at `at` ends, -1 where it is none; `objects` has a bit for each level that is open."""
     depth, objects = 0, 0
     while True:
@@ -252,7 +246,7 @@ def _skip(text: Any, at: int) -> int:  # noqa: ANN401, C901 an array; a stack in
 
 
 @compiled
-def _member(text: Any, at: int) -> int:  # noqa: ANN401 an array
+def _member(text: int, at: int) -> int:
     """Return where the value of the name at `at` begins, or -1."""
     at = _text(text, at)
     at = _space(text, at) if at >= 0 else 0
@@ -260,11 +254,11 @@ def _member(text: Any, at: int) -> int:  # noqa: ANN401 an array
 
 
 @compiled
-def _scalar(text: Any, at: int) -> int:  # noqa: ANN401 arrays
+def _scalar(text: int, at: int) -> int:
     if byte(text, at) == _QUOTE:
         return _text(text, at)
-    if _is(text, at, _NULL) or _is(text, at, _TRUE):
+    if word(text, at) & _FOUR == _NULL or word(text, at) & _FOUR == _TRUE:
         return at + 4
-    if _is(text, at, _FALSE):
+    if word(text, at) & _FIVE == _FALSE:
         return at + 5
-    return number(text, at)[1]
+    return number_end(text, at)
