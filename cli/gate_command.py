@@ -31,7 +31,8 @@ def gate(
     """Judge a challenger beside a champion: PASS, BLOCK or NEEDS DATA, with every rule's numbers and reason.
 
     Both files come from `driveflow evaluate -o json` or from a run (report.json), and are refused where the two were
-    not measured by this code, in mode strict, on the same hold-out. Without a champion, floors alone judge.
+    not measured by this code, in mode strict, on one hold-out, from one score on. Without a champion, floors alone
+    judge.
 
     Examples:
       driveflow gate --challenger new.json --champion old.json --policy flow.yaml
@@ -45,16 +46,15 @@ def gate(
 
     section = load_gate(policy)
     regressions = tuple(_regressions(name, policy, workspace, profile) for name in section.regressions)
-    own, leak, least = _read(challenger)
-    other, other_leak, other_least = _read(champion) if champion is not None else (None, None, None)
-    _refuse_other_scores((challenger, least), (champion, other_least))
+    own, leak = _read(challenger)
+    other, other_leak = _read(champion) if champion is not None else (None, None)
     verdict = judge(JudgeRequest(own, other, section, leak, champion_leak=other_leak, regressions=regressions))
     emit(verdict_json(verdict), output, _text(verdict))
     raise typer.Exit(0 if verdict.outcome == "PASS" else _NOT_PASSED)
 
 
-def _read(path: Path) -> "tuple[Scored, LeakReport | None, Any]":
-    """Return the matches in a file, what it says of leaks where it is a report, and the least score that counted."""
+def _read(path: Path) -> "tuple[Scored, LeakReport | None]":
+    """Return the matches in a file, and where it is a report, what that says of leaks."""
     from driveflow.errors import InvalidInputError, NotFoundError
     from validation.model.scored import evaluation_code
     from validation.scored_file import find_scored
@@ -73,25 +73,7 @@ def _read(path: Path) -> "tuple[Scored, LeakReport | None, Any]":
         )
     if found.measure.mode != "strict":
         raise InvalidInputError(f"{path} was measured in mode {found.measure.mode}; the gate judges by mode strict.")
-    return found, _leak(value), _least_score(value)
-
-
-def _least_score(value: Any) -> Any:  # noqa: ANN401 JSON
-    """Return the least score that counted in an evaluation or for the challenger of a report; None: not said."""
-    challenger = value.get("challenger")
-    return value.get("min_score", challenger.get("min_score") if isinstance(challenger, dict) else None)
-
-
-def _refuse_other_scores(challenger: tuple[Path, Any], champion: tuple[Path | None, Any]) -> None:
-    """Refuse models of which unlike scores counted: the one that was cut off looks worse than it is."""
-    from driveflow.errors import InvalidInputError
-
-    (path, least), (other_path, other) = challenger, champion
-    if least is not None and other is not None and least != other:
-        raise InvalidInputError(
-            f"{path} counts detections with a score of {least} or more, {other_path} those with {other} or more: "
-            "evaluate both with the same --min-score, then compare."
-        )
+    return found, _leak(value)
 
 
 def _leak(value: Any) -> "LeakReport | None":  # noqa: ANN401 JSON

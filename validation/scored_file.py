@@ -54,6 +54,7 @@ def write_scored(scored: Scored) -> str:
         "measure": asdict(scored.measure),
         "holdout_id": scored.holdout_id,
         "model_digest": scored.model_digest,
+        "min_score": scored.min_score,
         "classes": list(scored.classes),
         "slices": [part.name for part in scored.slices],
         "of_objects": [part.sweep is not None for part in scored.slices],
@@ -198,6 +199,7 @@ def _scored(header: Any, arrays: Mapping[str, "np.ndarray[Any, Any]"]) -> Scored
         object_found=np.unpackbits(arrays["object_found"], count=objects).astype(bool),
         regions=_places("region", arrays),
         false=_places("false", arrays),
+        min_score=float(header["min_score"]),
         slices=tuple(_slices(header, arrays)),
     )
 

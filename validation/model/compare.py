@@ -103,7 +103,10 @@ def compare_overall(
 
 
 def refuse_other_measure(challenger: Scored, champion: Scored) -> None:
-    """Raise unless both were measured by the same code, in the same mode, on the same hold-out version."""
+    """Raise unless both were measured by the same code, in the same mode, on one hold-out version, from one score on.
+
+    Of two models the one of which fewer scores counted looks worse than it is.
+    """
     left, right = challenger.measure, champion.measure
     ids = {model.holdout_id for model in (challenger, champion) if "/" not in model.holdout_id}  # no paths of files
     if left.holdout != right.holdout or len(ids) > 1:
@@ -124,6 +127,11 @@ def refuse_other_measure(challenger: Scored, champion: Scored) -> None:
         raise InvalidInputError(
             "Challenger and champion were measured by different versions of the evaluator "
             f"({left.code[:12]} and {right.code[:12]}): score both with this one, then compare."
+        )
+    if challenger.min_score != champion.min_score:
+        raise InvalidInputError(
+            f"The challenger's detections count with a score of {challenger.min_score:g} or more, the champion's with "
+            f"{champion.min_score:g} or more: evaluate both with the same --min-score, then compare."
         )
 
 

@@ -50,7 +50,7 @@ class Scored:
 
     An object is shown where a detection at or over its class's best score lies on it with IoU 0.5. `object_corners` (in
     tenths of a pixel) and `object_found` have a row an object of the sweep. `regions` are ignore regions, `false` the
-    wrong detections at or over their class's best score.
+    wrong detections at or over their class's best score. Detections under `min_score` were not counted.
     """
 
     measure: Measure
@@ -66,6 +66,7 @@ class Scored:
     object_found: Bools = field(default_factory=lambda: np.zeros(0, bool))
     regions: Places = field(default_factory=no_places)
     false: Places = field(default_factory=no_places)
+    min_score: float = 0.0
 
     @property
     def objects(self) -> Places:
@@ -98,6 +99,7 @@ def scored_of(evaluation: Evaluation | Scored) -> Scored:
         object_found=_shown(evaluation)[real],
         regions=places(truth.frame[~real], truth.label[~real], truth.corners[~real]),
         false=places(detected.frame[false], detected.label[false], detected.corners[false]),
+        min_score=evaluation.min_score,
     )
 
 
