@@ -1,6 +1,5 @@
 """`driveflow gate`: say whether one measured model may take the place of another."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,16 +54,12 @@ def gate(
 
 def _read(path: Path) -> "tuple[Scored, LeakReport | None]":
     """Return the matches in a file, and where it is a report, what that says of leaks."""
-    from driveflow.errors import InvalidInputError, NotFoundError
+    from cli.report_files import read_json
+    from driveflow.errors import InvalidInputError
     from validation.model.scored import evaluation_code
     from validation.scored_file import find_scored
 
-    try:
-        value = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise NotFoundError(f"{path}: there is no such file.") from None
-    except (ValueError, OSError) as error:
-        raise InvalidInputError(f"{path} is no JSON of an evaluation or a report: {error}") from error
+    value = read_json(path, "JSON of an evaluation or a report")
     found = find_scored(value, str(path))
     if found.measure.code != evaluation_code():
         raise InvalidInputError(

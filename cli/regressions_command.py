@@ -1,8 +1,7 @@
 """`driveflow regressions`: write down what every later model must keep right."""
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -71,10 +70,11 @@ def regressions(  # noqa: PLR0913, PLR0917 a command takes one parameter an opti
 
 
 def _picked(path: Path, wanted: "Pick") -> "Picked":
+    from cli.report_files import read_json
     from driveflow.errors import InvalidInputError
     from validation.regression_pick import pick
 
-    found = pick(_report(path), str(path), wanted)
+    found = pick(read_json(path, "report of a run (report.json)"), str(path), wanted)
     if not found.failures and not found.has_champion:
         raise InvalidInputError(f"{path} judges a model without a champion: nothing in it is newly {wanted.of}.")
     if not found.failures:
@@ -86,21 +86,6 @@ def _picked(path: Path, wanted: "Pick") -> "Picked":
         )
         raise InvalidInputError(f"{path} shows no {what}{of_class} that is newly {wanted.of}.{near}")
     return found
-
-
-def _report(path: Path) -> Any:  # noqa: ANN401 JSON
-    from driveflow.errors import InvalidInputError, NotFoundError
-
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise NotFoundError(f"{path}: there is no such file.") from None
-    except (ValueError, OSError) as error:
-        raise InvalidInputError(f"{path} is no report of a run (report.json): {_why(error)}.") from error
-
-
-def _why(error: ValueError | OSError) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _counts(made: "RegressionSet", picked: "Picked") -> "dict[str, Json]":

@@ -1,4 +1,4 @@
-"""Find the reports that `driveflow report` is asked about: by run, or by path."""
+"""Find and read the reports that commands are asked about: by run, or by path."""
 
 import json
 from pathlib import Path
@@ -47,6 +47,24 @@ def page_of(run: str, workspace: Path, profile: str) -> Path:
     copy.parent.mkdir(parents=True, exist_ok=True)
     fetch_file(uri, copy)
     return copy
+
+
+def read_json(path: Path, what: str) -> Any:  # noqa: ANN401 JSON
+    """Return what the file of JSON at `path` says; it should be `what`.
+
+    Raises:
+        NotFoundError: there is no such file.
+        InvalidInputError: it cannot be read, or is no JSON.
+    """
+    from driveflow.errors import InvalidInputError, NotFoundError
+
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: there is no such file.") from None
+    except (ValueError, OSError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or error
+        raise InvalidInputError(f"{path} is no {what}: {why}.") from error
 
 
 def report_of(name: str, workspace: Path, profile: str) -> "Mapping[str, Any]":
