@@ -45,18 +45,32 @@ class _Heads(msgspec.Struct):
 
 
 def read_document(path: Path, *, scored: bool) -> Given:
-    """Return what the COCO document at `path` says; `scored`: its boxes are predictions.
+    """Return what the COCO document at `path` says; `scored`: its boxes are predictions, else those without a score.
 
     Images stand in the order of their ids, as COCO's evaluator takes them.
 
     Raises:
         InvalidInputError: it is no such document, or an id means two things.
     """
-    document, annotations = _decoded(path)
-    images = _sorted(path, document.images)
-    categories = _sorted(path, document.categories)
-    frames, classes = _frames(images, document.videos), _classes(categories)
-    return _Reader(path, annotations, frames, classes).read(images, scored=scored)
+    document, said = _decoded(path)
+    images, categories = _sorted(path, document.images), _sorted(path, document.categories)
+    rows = said if scored else said.without_score()
+    listed = _frames(images, document.videos), _classes(categories)
+    frame_index, class_index = (KeyIndex(table["key"].to_list()) for table in listed)
+    boxes = _boxes(path, rows, frame_index, class_index, scored=scored)
+    strange = [(key, "", None, None, "", "", "{}") for key in frame_index.strangers]
+    others = [(key, f"category {key}") for key in class_index.strangers]
+    classes = listed[1].vstack(pl.DataFrame(others, schema=GIVEN_CLASSES, orient="row"))
+    return Given(
+        source=str(path),
+        frames=listed[0].vstack(pl.DataFrame(strange, schema=GIVEN_FRAMES, orient="row")),
+        classes=classes,
+        boxes=boxes,
+        looked=_looked(images, classes),
+        corrections=tuple(doubts(rows, len(said) - len(rows), scored=scored)),
+        known_frames=len(listed[0]),
+        known_classes=len(listed[1]),
+    )
 
 
 def _decoded(path: Path) -> tuple[_Heads | _Document, Annotations]:
@@ -133,46 +147,20 @@ def _classes(categories: Sequence[CocoCategory]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=GIVEN_CLASSES, orient="row")
 
 
-class _Reader:
-    """Annotations on their way into arrays; strangers among their ids are added to the frames and classes."""
-
-    def __init__(self, path: Path, annotations: Annotations, frames: pl.DataFrame, classes: pl.DataFrame) -> None:
-        self._path = path
-        self._annotations = annotations
-        self._frames = frames
-        self._classes = classes
-
-    def read(self, images: Sequence[CocoImage], *, scored: bool) -> Given:
-        """Return all; truth takes no box with a score, predictions take every one."""
-        rows = self._annotations if scored else self._annotations.without_score()
-        guesses = len(self._annotations) - len(rows)
-        image_index, class_index = KeyIndex(self._frames["key"].to_list()), KeyIndex(self._classes["key"].to_list())
-        boxes = RawBoxes(
-            frame=image_index.places(rows.image),
-            label=class_index.places(rows.category),
-            corners=rows.corners,
-            size=rows.size,
-            score=rows.score if scored else None,
-            area_px=rows.area,
-            ignore=rows.ignore == 1,
-            crowd=rows.crowd == 1,
-            facts=None if scored else rows.facts,
-            where=_where(self._path, rows.own),
-        )
-        strange = [(key, "", None, None, "", "", "{}") for key in image_index.strangers]
-        others = [(key, f"category {key}") for key in class_index.strangers]
-        frames = self._frames.vstack(pl.DataFrame(strange, schema=GIVEN_FRAMES, orient="row"))
-        classes = self._classes.vstack(pl.DataFrame(others, schema=GIVEN_CLASSES, orient="row"))
-        return Given(
-            source=str(self._path),
-            frames=frames,
-            classes=classes,
-            boxes=boxes,
-            looked=_looked(images, classes),
-            corrections=tuple(doubts(rows, guesses, scored=scored)),
-            known_frames=len(self._frames),
-            known_classes=len(self._classes),
-        )
+def _boxes(path: Path, rows: Annotations, frames: KeyIndex, classes: KeyIndex, *, scored: bool) -> RawBoxes:
+    """Return annotations as boxes; strangers among their ids are noted in `frames` and `classes`."""
+    return RawBoxes(
+        frame=frames.places(rows.image),
+        label=classes.places(rows.category),
+        corners=rows.corners,
+        size=rows.size,
+        score=rows.score if scored else None,
+        area_px=rows.area,
+        ignore=rows.ignore == 1,
+        crowd=rows.crowd == 1,
+        facts=None if scored else rows.facts,
+        where=_where(path, rows.own),
+    )
 
 
 def _where(path: Path, ids: Keys) -> Callable[[int], str]:
