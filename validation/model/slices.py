@@ -82,10 +82,14 @@ def inside_of(scene: Scene, part: SliceResult, known: Mapping[Dimension, BoxValu
     wanted = [(dimension, name) for dimension, name in part.by if dimension in BOX_DIMENSIONS]
     if not wanted:
         return None
-    of_boxes = [(known or {}).get(dimension) or box_values(scene, dimension) for dimension, _ in wanted]
-    names = [name for _, name in wanted]
-    codes = [[value.name for value in values.values].index(name) for values, name in zip(of_boxes, names, strict=True)]
-    return _inside(scene, tuple(of_boxes), tuple(codes))
+    objects, alone = np.ones(len(scene.truth.frame), bool), np.ones(len(scene.detected.frame), bool)
+    for dimension, name in wanted:
+        values = (known or {}).get(dimension) or box_values(scene, dimension)
+        number = [value.name for value in values.values].index(name)
+        objects &= values.of_truth == number
+        if values.of_detected is not None:
+            alone &= values.of_detected == number
+    return Inside(objects, alone)
 
 
 def _of_section(material: SliceMaterial, section: SliceSection) -> Iterator[SliceResult]:
@@ -136,22 +140,17 @@ def _grid(material: SliceMaterial, cut: _Cut) -> Grid:
 
 def _results(material: SliceMaterial, cut: _Cut, rows: Bools, cells: list[_Cell]) -> Iterator[SliceResult]:
     """Yield the slices that have the frames `rows`; those of some objects in them come out of one pass."""
+    held, scene = np.flatnonzero(rows), material.scene
     if not cut.of_boxes:
-        held, part = np.flatnonzero(rows), Part(*_in_frames(material.scene, rows))
-        yield _result(
-            material, cut, cells[0], (held, held, material.frame_numbers(held).overall, _counts(material, part))
-        )
+        part = Part(rows[scene.truth.frame] & ~scene.truth.ignore, rows[scene.detected.frame])
+        said = held, material.frame_numbers(held).overall, _counts(material, part)
+        yield _result(material, cut, cells[0], (held, *said))
         return
     found = material.matches, material.mistakes, material.order
-    results = find_cells(_grid(material, cut), material.scene, found, rows)
+    results = find_cells(_grid(material, cut), scene, found, rows)
     for cell in cells:
         said = results.held(cell.boxes), results.numbers(cell.boxes), results.counts(cell.boxes)
-        yield _result(material, cut, cell, (np.flatnonzero(rows), *said))
-
-
-def _in_frames(scene: Scene, rows: Bools) -> tuple[Bools, Bools]:
-    """Return the objects and the detections in some frames."""
-    return rows[scene.truth.frame] & ~scene.truth.ignore, rows[scene.detected.frame]
+        yield _result(material, cut, cell, (held, *said))
 
 
 def _result(
@@ -195,21 +194,6 @@ def _frames_of(cut: _Cut, numbers: tuple[int, ...]) -> Bools:
     for values, number in zip(cut.of_frames, numbers, strict=True):
         rows = rows & values.frames[number]
     return rows
-
-
-def _of_truth(of_boxes: tuple[BoxValues, ...], numbers: tuple[int, ...]) -> Bools | bool:
-    mask: Bools | bool = True
-    for values, number in zip(of_boxes, numbers, strict=True):
-        mask = mask & (values.of_truth == number)
-    return mask
-
-
-def _inside(scene: Scene, of_boxes: tuple[BoxValues, ...], numbers: tuple[int, ...]) -> Inside:
-    alone = np.ones(len(scene.detected.frame), bool)
-    for values, number in zip(of_boxes, numbers, strict=True):
-        if values.of_detected is not None:
-            alone &= values.of_detected == number
-    return Inside(np.asarray(_of_truth(of_boxes, numbers)), alone)
 
 
 def _predicate(section: SliceSection, of_frames: list[Value], of_boxes: list[Value]) -> SlicePredicate:
