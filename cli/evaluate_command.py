@@ -14,9 +14,12 @@ if TYPE_CHECKING:
     from cli.evaluate_files import Bringing
     from driveflow.canonical import Json
     from driveflow.flow.sections import Metric
+    from driveflow.snapshots import Snapshot
+    from validation.evaluation_page import OpenPictures
     from validation.inputs.read_inputs import EvaluationInputs
     from validation.model.compare import Comparison
     from validation.model.evaluation import Evaluation
+    from validation.model.scene import EvaluationRequest
 
 EvaluationOutput: TypeAlias = Literal["text", "json", "html"]
 
@@ -71,13 +74,17 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
 
     started_s = time.perf_counter()
     with bringing() as sides:
-        inputs = _inputs(sides, (truth, predictions), label_format, (workspace, profile))
+        inputs, snapshot = _inputs(sides, (truth, predictions), label_format, (workspace, profile))
         inputs = _asked(inputs, mode, (*(slices or ()), *(more_slices or ())), iou, min_score)
         inputs = replace(inputs, box_edges=box_edges)
         with shown_progress("reading") as progress:
             request = read_request(inputs, progress)
         evaluation = measure(request)
-        text = sides.told(_told(evaluation, output, started_s, intervals=intervals))
+        if output == "html":
+            text = _page(evaluation, _pictures((inputs, request), snapshot, (workspace, profile), sides))
+        else:
+            text = _told(evaluation, output, started_s, intervals=intervals)
+        text = sides.told(text)
     if to is None:
         typer.echo(text)
     else:
@@ -85,7 +92,10 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
         typer.echo(f"Wrote {to}", err=True)
 
 
-def _inputs(sides: "Bringing", said: tuple[str, str], label_format: str, place: tuple[Path, str]) -> "EvaluationInputs":
+def _inputs(
+    sides: "Bringing", said: tuple[str, str], label_format: str, place: tuple[Path, str]
+) -> "tuple[EvaluationInputs, Snapshot | None]":
+    """Return what is to be evaluated, and the snapshot that the truth is."""
     from dataclasses import replace
 
     from validation.inputs.read_inputs import EvaluationInputs
@@ -107,7 +117,7 @@ def _inputs(sides: "Bringing", said: tuple[str, str], label_format: str, place: 
     given = sides.bring(truth)
     unread = (*given.unread, *found.unread)
     name = truth if given.files is not None else ""
-    return replace(inputs, truth=given.path, truth_files=given.files, truth_name=name, unread=unread)
+    return replace(inputs, truth=given.path, truth_files=given.files, truth_name=name, unread=unread), None
 
 
 def _is_snapshot(truth: str) -> bool:
@@ -119,7 +129,9 @@ def _is_snapshot(truth: str) -> bool:
     return not Path(truth).exists() or (Path(truth) / "snapshot.json").is_file()
 
 
-def _against_snapshot(inputs: "EvaluationInputs", truth: str, place: tuple[Path, str]) -> "EvaluationInputs":
+def _against_snapshot(
+    inputs: "EvaluationInputs", truth: str, place: tuple[Path, str]
+) -> "tuple[EvaluationInputs, Snapshot]":
     from dataclasses import replace
 
     from cli.output import place_from
@@ -135,7 +147,7 @@ def _against_snapshot(inputs: "EvaluationInputs", truth: str, place: tuple[Path,
         raise NotFoundError(f"{truth}: there is no such file or folder of truth, nor a snapshot: {error}") from error
     tables = snapshot.tables()
     known = SignalStore(place_from(*place).store).load(tables.frames["frame_id"])
-    return replace(inputs, snapshot=tables, signals=known, holdout_id=snapshot.snapshot_id)
+    return replace(inputs, snapshot=tables, signals=known, holdout_id=snapshot.snapshot_id), snapshot
 
 
 def _asked(
@@ -165,16 +177,31 @@ def _thresholds(text: str) -> tuple[float, ...]:
     return values
 
 
+def _pictures(
+    read: "tuple[EvaluationInputs, EvaluationRequest]",
+    snapshot: "Snapshot | None",
+    place: tuple[Path, str],
+    sides: "Bringing",
+) -> "OpenPictures | None":
+    from cli.evaluate_pictures import pictures_of_files, pictures_of_snapshot
+    from cli.output import place_from
+
+    if snapshot is not None:
+        return pictures_of_snapshot(snapshot, place_from(*place))
+    return pictures_of_files(*read, sides.folder)
+
+
+def _page(evaluation: "Evaluation", pictures: "OpenPictures | None") -> str:
+    from validation.evaluation_page import EvaluationPage, evaluation_html
+
+    return evaluation_html(EvaluationPage(title=evaluation.model_digest, evaluation=evaluation, pictures=pictures))
+
+
 def _told(evaluation: "Evaluation", output: EvaluationOutput, started_s: float, *, intervals: bool) -> str:
     import json
 
-    from validation.intervals import intervals as find_intervals
-
-    if output == "html":
-        from validation.evaluation_page import EvaluationPage, evaluation_html
-
-        return evaluation_html(EvaluationPage(title=evaluation.model_digest, evaluation=evaluation))
     from validation.evaluation_json import evaluation_json
+    from validation.intervals import intervals as find_intervals
 
     found = find_intervals(evaluation) if intervals else None
     if output == "text":

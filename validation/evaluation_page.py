@@ -1,8 +1,10 @@
 """One evaluation as a page: what was measured of one model, without a verdict."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
+from driveflow.errors import NotFoundError
 from driveflow.flow.sections import Metric
 from driveflow.pages import html
 from driveflow.pages.html import Html
@@ -18,6 +20,9 @@ from validation.pages.origin import detections_counted, provenance_table
 from validation.pages.words import span
 from validation.report import frames_section, laid_out, within_bounds
 
+OpenPictures: TypeAlias = Callable[[Sequence[str]], Pictures]
+"""Returns what gives the pixels of some frames, by their ids; raises NotFoundError where there is no picture of any."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EvaluationPage:
@@ -27,7 +32,7 @@ class EvaluationPage:
     evaluation: Evaluation
     metric: Metric = "AP"
     draws: Draws = field(default_factory=Draws)
-    pictures: Pictures | None = None
+    pictures: OpenPictures | None = None
     worst_frames: int = 12
     provenance: Mapping[str, str] = field(default_factory=dict)
 
@@ -37,15 +42,27 @@ def evaluation_html(request: EvaluationPage) -> str:
     model = request.evaluation
     measured = Measured(model, None, _comparison(request))
     found = find(model, None, measured.comparison, request.worst_frames)
+    pictures, without = _opened(request, found)
 
     def build(shown: Galleries) -> str:
+        shown = replace(shown, notes=(*without, *shown.notes))
         *numbers, given = measured_sections(measured)
         facts = provenance_table(_provenance(request))
         origin = Section("provenance", "Provenance", "Where this comes from", facts)
         sections = [*numbers, frames_section(found, shown), given, origin]
         return html.page(f"Evaluation of {request.title}", [*_first_screen(request, found), *laid_out(sections)])
 
-    return within_bounds(build, found, request.pictures)
+    return within_bounds(build, found, pictures)
+
+
+def _opened(request: EvaluationPage, found: Findings) -> tuple[Pictures | None, tuple[str, ...]]:
+    """Return what gives the pictures of the worst frames; where it cannot be had, why."""
+    if request.pictures is None or not found.worst:
+        return None, ()
+    try:
+        return request.pictures([frame.frame_id for frame in found.worst]), ()
+    except NotFoundError as error:
+        return None, (str(error),)
 
 
 def _comparison(request: EvaluationPage) -> Comparison:

@@ -85,7 +85,9 @@ def frames_section(found: Findings, shown: Galleries) -> Section:
     """Return the frames in which most is wrong."""
     words = "Frames with the most missed objects and false detections first; detections count from their class's cut."
     notes = [html.paragraph(note, tone="warn") for note in shown.notes]
-    content = html.join([html.paragraph(words, tone="info"), legend(), *notes, shown.worst])
+    content = html.join(
+        [html.paragraph(words, tone="info"), legend(compared=found.changes is not None), *notes, shown.worst]
+    )
     if not found.worst:
         content = html.empty("No frame has a missed object or a false detection.")
     return Section("frames", "Worst frames", "Worst frames", content)

@@ -139,7 +139,7 @@ def test_a_first_model_has_a_report_without_a_champion():
     assert "It takes two models to doubt a label" in page
 
 
-@pytest.mark.parametrize("pictures", [None, render])
+@pytest.mark.parametrize("pictures", [None, lambda frame_ids: render])
 def test_one_evaluation_has_a_page_without_a_verdict(request_, pictures):
     shown = EvaluationPage(
         title="predictions.json", evaluation=request_.challenger, draws=Draws(resamples=60), pictures=pictures

@@ -55,7 +55,9 @@ def _caption(named: Sequence[_Named], classes: Sequence[str], frame_id: str, dri
     shown = [html.join(words) for words in [*map(_opened, sentences[:1]), *sentences[1:]]]
     more = len(named) - len(shown)
     words = html.join([html.join(shown, "; "), f"; and {more} more" if more else "", "."])
-    place = html.join(["frame ", digest_name(frame_id), " of ", html.name(drive_group)])
+    alone = drive_group == f"frame {frame_id}"  # of no recording: a drive of its own
+    group: list[Text] = [] if alone else [" of ", html.name(drive_group)]
+    place = html.join(["frame ", digest_name(frame_id), *group])
     return html.join([words, html.element("div", {"class": "soft"}, place)])
 
 

@@ -107,9 +107,10 @@ def _few(notes: list[str]) -> list[str]:
     return notes if more <= 0 else [*notes[:_MOST_NOTES], f"Not shown: {more} more frames."]
 
 
-def legend() -> Html:
-    """Return what the colours and lines of the pictures mean."""
-    return html.element("div", {"class": "legend"}, *(_key(*item) for item in _KEYS))
+def legend(*, compared: bool = True) -> Html:
+    """Return what the colours and lines of the pictures mean; without a champion nothing is its."""
+    shown = [item for item in _KEYS if compared or item[0] != _CHAMPION]
+    return html.element("div", {"class": "legend"}, *(_key(*item) for item in shown))
 
 
 def drawn(box: DrawnBox) -> Box:
