@@ -34,11 +34,13 @@ class Decision:
 class Decisions:
     """The decisions so far about `frame_ids`, which are sorted; each is decided once, by who comes first.
 
-    What is `settled` was decided before: it is not open, and not among the rows of the table.
+    What is `settled` was decided before: it is not open, and not among the rows of the table. What is `held` stays
+    whatever a filter says.
     """
 
     frame_ids: pa.Array
     settled: InitVar[pa.Array | None] = None
+    held: Mask | None = None
     open: Mask = field(init=False)
     _parts: list[pa.Table] = field(init=False, default_factory=list)
 
@@ -62,6 +64,12 @@ class Decisions:
         self._parts.append(table.select(columns.DECISIONS.names).cast(columns.DECISIONS))
         self.open[rows] = False
 
+    def let_go(self, rows: Ints) -> Mask:
+        """Return which of the frames at `rows`, which a filter would drop, it may; those that are held are kept."""
+        held = np.zeros(len(rows), np.bool_) if self.held is None else self.held[rows]
+        self.decide(rows[held], _UNDONE)
+        return ~held
+
     def table(self) -> pa.Table:
         """Return the rows of DECISIONS, by frame."""
         if not self._parts:
@@ -69,6 +77,7 @@ class Decisions:
         return pa.concat_tables(self._parts).sort_by("frame_id").combine_chunks()
 
 
+_UNDONE: Final = Decision(verdict="kept", rule="by_hand", reason="kept_by_hand", detail="a person said that it stays")
 _VALUES: Final = ("verdict", "rule", "reason", "score", "limit", "twin", "detail")
 
 

@@ -28,21 +28,20 @@ _SHIELDED_BY, _BY_PIXELS = "shielded by ", "rare_by_pixels"
 def judge(request: FilterRequest, before: Judged) -> Judged:
     """Decide about the frames of `request` that `before` does not, as if these had arrived after all others.
 
-    Populations and drives are those of all frames; quotas are what those before have left.
+    Populations and drives are those of all frames; quotas are what those before have left. What a person holds is asked
+    as all others are and stays where it would be dropped, so that it takes nothing from them and none for its twin.
     """
     frames = request.tables.frames
-    decisions = Decisions(frames["frame_id"].combine_chunks(), _ids(before.decisions))
+    held = _among(request, request.by_hand.kept)
+    decisions = Decisions(frames["frame_id"].combine_chunks(), _ids(before.decisions), held)
     _quarantine_unmeasured(request, decisions)
     _keep_other_splits(frames, decisions)
-    held = _among(request, request.by_hand.kept) & decisions.open
-    shield = _drop_alone(request, held, before, decisions)
+    shield = _drop_alone(request, before, decisions)
     rare = _among(request, shield)
     alone = _alone(request, before, decisions)
     kept = KeptFrames.none()
     if request.filters.near_duplicates.enabled:
-        kept = _drop_near_duplicates(request, rare | held | _among(request, alone), before, decisions)
-    undone = Decision(verdict="kept", rule="by_hand", reason="kept_by_hand", detail="a person said that it stays")
-    decisions.decide(np.flatnonzero(held), undone)
+        kept = _drop_near_duplicates(request, rare | _among(request, alone), before, decisions)
     _keep_rare(frames, shield, rare, decisions)
     _keep_alone(frames, alone, _among(request, alone), decisions)
     decisions.decide(np.flatnonzero(decisions.open), Decision(verdict="kept", rule="filters", reason="kept"))
@@ -73,16 +72,17 @@ def _keep_other_splits(frames: pa.Table, decisions: Decisions) -> None:
             decisions.decide(rows, why)
 
 
-def _drop_alone(request: FilterRequest, held: Mask, before: Judged, decisions: Decisions) -> dict[str, str]:
+def _drop_alone(request: FilterRequest, before: Judged, decisions: Decisions) -> dict[str, str]:
     """Drop what a filter rejects by itself; return which frames are shielded, and by which corner case."""
     frames, filters = request.tables.frames, frame_filters(request.filters)
     judged = _training_rows(request)
     measured = request.measured(judged)
-    _drop_defects((judged, measured), [item for item in filters if not item.spares_rare], decisions, held)
+    nobody = np.zeros(frames.num_rows, np.bool_)
+    _drop_defects((judged, measured), [item for item in filters if not item.spares_rare], decisions, nobody)
     alive = frames["frame_id"].filter(pa.array(decisions.open)).combine_chunks()
     used = _taken(before, "corner_case")
     shield = shielded_frames(request.tables, request.corner_cases, request.predictions, alive, used)
-    spared = held | _among(request, shield)
+    spared = _among(request, shield)
     _drop_defects((judged, measured), [item for item in filters if item.spares_rare], decisions, spared)
     return shield
 
@@ -108,6 +108,7 @@ def _drop_defects(
     for item in filters:
         scores = item.score(measured)
         beyond = np.flatnonzero(~item.keep(scores) & ~spared[judged] & decisions.open[judged])
+        beyond = beyond[decisions.let_go(judged[beyond])]
         detail = score_texts(scores[beyond], f"{item.unit} {{:g}}, limit {item.limit:g}")
         dropped = Decision(
             verdict="dropped",
@@ -121,7 +122,7 @@ def _drop_defects(
 
 
 def _drop_near_duplicates(request: FilterRequest, shielded: Mask, before: Judged, decisions: Decisions) -> KeptFrames:
-    """Drop twins, and return which of the others stay."""
+    """Drop twins, and return which of the others stay; a twin that is held stays too, but leads nobody."""
     rows = np.flatnonzero(decisions.open)
     frames = request.tables.frames.take(pa.array(rows))
     spared = shielded[rows]
@@ -136,9 +137,11 @@ def _drop_near_duplicates(request: FilterRequest, shielded: Mask, before: Judged
     )
     found = thin_batch(new, before.kept, request.filters.near_duplicates, known)
     settled = len(before.kept.frame_ids)
+    twins = rows[found.twins.frame - settled]
+    others = decisions.let_go(twins)
     for number, rule in enumerate(RULES):
-        mine = found.twins.rule == number
-        decisions.decide(rows[found.twins.frame[mine] - settled], _twins(rule, found, mine))
+        mine = (found.twins.rule == number) & others
+        decisions.decide(twins[mine], _twins(rule, found, mine))
     return found.kept
 
 

@@ -240,19 +240,6 @@ def test_the_kept_snapshot_holds_exactly_the_kept_frames():
     assert outcome.kept_tables.sources["frame_id"].to_pylist() == ["a", "c"]
 
 
-def test_what_a_person_undid_stays_and_is_the_twin_of_others():
-    frames = [Made("a", taken_s=1), Made("b", taken_s=2), Made("c", 1, taken_s=3, signals={"contrast": 0.0})]
-    request = FilterRequest(
-        snapshot(frames), measured(frames), FilterSection(), by_hand=ByHand(kept=frozenset({"b", "c"}))
-    )
-
-    outcome = filter_frames(request)
-
-    assert verdicts(outcome) == {"a": "near_duplicate", "b": "kept", "c": "kept"}
-    assert column(outcome.decisions, "twin", ["a"]) == ["b"]
-    assert column(outcome.decisions, "rule", ["c"]) == ["by_hand"]
-
-
 def test_a_pair_that_a_person_marked_as_no_duplicate_stays():
     frames = [Made("a", taken_s=1), Made("b", taken_s=2)]
     request = FilterRequest(
