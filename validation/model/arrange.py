@@ -243,14 +243,5 @@ def _within(detected: Detected, by_score: Ints, limit: int) -> tuple[Detected, I
     kept = detected.rank < limit
     if kept.all():
         return detected, by_score
-    size = None if detected.size is None else detected.size[kept]
-    inside = Detected(
-        detected.frame[kept],
-        detected.label[kept],
-        detected.corners[kept],
-        detected.score[kept],
-        detected.rank[kept],
-        size,
-    )
     place = np.cumsum(kept) - 1
-    return inside, place[by_score[kept[by_score]]]
+    return detected.rows(kept), place[by_score[kept[by_score]]]

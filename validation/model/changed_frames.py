@@ -8,7 +8,7 @@ from validation.model.drawn_boxes import BoxRows, Corners, DrawnBox, corners_of,
 from validation.model.errors import KINDS
 from validation.model.evaluation import Evaluation
 from validation.model.frame_rows import FrameRows, Ranks, first_of_classes, ranked
-from validation.model.match import NONE, detections_at, pairs_of_models
+from validation.model.match import NONE, pairs_of_models
 from validation.model.scene import Bools, Ints, Scene
 
 _SAME_BOX = 0.5  # two false detections of a class are one mistake of both models from this overlap on
@@ -104,7 +104,7 @@ def _found(model: Evaluation) -> Bools:
 def _only(model: Evaluation, other: Evaluation) -> Ints:
     """Return the false detections of `model` that `other` does not make too."""
     mine, theirs = model.mistakes.false, other.mistakes.false
-    left, right = detections_at(model.scene.detected, mine), detections_at(other.scene.detected, theirs)
+    left, right = model.scene.detected.rows(mine), other.scene.detected.rows(theirs)
     both = pairs_of_models(left, right, len(model.scene.frame_ids), _SAME_BOX).detection
     return np.delete(mine, np.unique(both))
 

@@ -70,13 +70,6 @@ def overlapping_pairs(detected: Detected, truth: Truth, places: tuple[Ints, Ints
     )
 
 
-def detections_at(detected: Detected, rows: Ints) -> Detected:
-    """Return the detections at `rows`, in the same order."""
-    return Detected(
-        detected.frame[rows], detected.label[rows], detected.corners[rows], detected.score[rows], detected.rank[rows]
-    )
-
-
 def pairs_of_models(left: Detected, right: Detected, frames: int, least: float) -> Pairs:
     """Return where two models say the same: one class in one frame, overlapping by `least`; `truth` rows are `right`'s.
 

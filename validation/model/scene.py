@@ -94,6 +94,11 @@ class Detected:
     rank: Ints
     size: Floats | None = None
 
+    def rows(self, rows: Ints | Bools) -> "Detected":
+        """Return some of the detections, in that order."""
+        size = None if self.size is None else self.size[rows]
+        return Detected(self.frame[rows], self.label[rows], self.corners[rows], self.score[rows], self.rank[rows], size)
+
 
 @dataclass(frozen=True, slots=True)
 class Scene:

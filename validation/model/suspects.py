@@ -8,8 +8,8 @@ import numpy as np
 from validation.model.drawn_boxes import Corners, corners_of
 from validation.model.errors import BKG
 from validation.model.evaluation import Evaluation
-from validation.model.match import NONE, detections_at, pairs_of_models
-from validation.model.scene import Detected, Floats, Ints
+from validation.model.match import NONE, pairs_of_models
+from validation.model.scene import Floats, Ints
 
 LEAST_SCORE = 0.5  # of the less sure of both models
 LEAST_AGREEMENT = 0.6  # overlap of what both say
@@ -71,14 +71,10 @@ def suspects(challenger: Evaluation, champion: Evaluation) -> tuple[Suspect, ...
 
 
 def _agreed(challenger: Evaluation, champion: Evaluation) -> _Agreed:
-    left, right = _false(challenger), _false(champion)
+    left, right = (model.scene.detected.rows(model.mistakes.false) for model in (challenger, champion))
     pairs = pairs_of_models(left, right, len(challenger.scene.frame_ids), LEAST_AGREEMENT)
     score = np.minimum(left.score[pairs.detection], right.score[pairs.truth])
     order = np.lexsort((-score, pairs.detection))
     first = order[np.flatnonzero(np.diff(pairs.detection[order], prepend=-1))]  # the surest partner of each
     kept = first[score[first] >= LEAST_SCORE]
     return _Agreed(pairs.detection[kept], pairs.truth[kept], score[kept])
-
-
-def _false(model: Evaluation) -> Detected:
-    return detections_at(model.scene.detected, model.mistakes.false)
