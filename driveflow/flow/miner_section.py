@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from driveflow.flow.fields import STRICT, Positive, Share
+from driveflow.flow.fields import STRICT, Positive, Seconds, Share
 
 MinerName = Literal[
     "rule",
@@ -33,7 +33,7 @@ class MinerSection:
     min_score: Share = 0.2  # detections under it are not looked at
     min_iou: Share = 0.5  # from this overlap on two boxes are of one object
     mistakes: tuple[Literal["missed", "false", "confused"], ...] = ()  # which of them count; none named: all
-    max_gap_s: Annotated[float, Field(ge=0)] = 1.0  # a track that is gone for longer has ended
+    max_gap_s: Seconds = 1.0  # a track that is gone for longer has ended
     frames: tuple[str, ...] = ()  # examples, by frame id, of train or val
     boxes: tuple[str, ...] = ()  # examples, as FRAME#BOX
     classes: tuple[str, ...] = ()  # whose labels are examples

@@ -186,13 +186,23 @@ def _labeling(flow: Flow) -> Iterator[Finding]:
     labeling = flow.labeling
     if labeling.budget_money and not labeling.cost_per_frame:
         yield ("labeling", "budget_money"), "says nothing without labeling.cost_per_frame, what one frame costs"
-    if labeling.embedding:
-        from driveflow.embeddings.catalog import check_uri
+    if labeling.balance == "slices" and not flow.validation.slices:
+        yield ("labeling", "balance"), "says nothing without validation.slices; drives, classes or all would do"
 
-        try:
-            check_uri(labeling.embedding)
-        except UsageError as error:
-            yield ("labeling", "embedding"), str(error)
+
+def _embeddings(flow: Flow) -> Iterator[Finding]:
+    near = ("filters", "near_duplicates", "embedding")
+    for path, uri in (
+        (near, flow.filters.near_duplicates.embedding),
+        (("labeling", "embedding"), flow.labeling.embedding),
+    ):
+        if uri:
+            from driveflow.embeddings.catalog import check_uri
+
+            try:
+                check_uri(uri)
+            except UsageError as error:
+                yield path, str(error)
 
 
 _RULES: tuple[Callable[[Flow], Iterable[Finding]], ...] = (
@@ -202,6 +212,7 @@ _RULES: tuple[Callable[[Flow], Iterable[Finding]], ...] = (
     _holdout,
     _predicates,
     _labeling,
+    _embeddings,
     _gate,
     _training,
     _schedule,

@@ -16,7 +16,7 @@ from driveflow.flow.defect_sections import (
     TruncatedTailSection,
 )
 from driveflow.flow.fields import STRICT as _STRICT
-from driveflow.flow.fields import Count, Name, Positive, Share
+from driveflow.flow.fields import Count, Name, Positive, Seconds, Share
 from driveflow.flow.gate_section import GateSliceSection
 from driveflow.flow.merge_section import MergeSection
 from driveflow.flow.miner_section import MinerName, MinerSection, ShieldSection
@@ -54,14 +54,14 @@ class BatchSection:
     clock: Literal["", "utc", "gps", "drive_relative"] = ""  # of times whose source names none
     epoch_ns: int = 0  # added to those times: what they count from, in nanoseconds since 1970
     join_tolerance_ms: Annotated[float, Field(ge=0)] = 0.0  # a time in a name may be so much off; 0: not at all
-    max_gap_s: Annotated[float, Field(ge=0)] = 60.0  # a drive is cut where no frame was taken for so long; 0: never
+    max_gap_s: Seconds = 60.0  # a drive is cut where no frame was taken for so long; 0: never
     drives: Literal["auto", "batch", "folder", "stills"] = "auto"
     drive: str = ""  # states that the whole batch is this drive; equal names in two batches are one drive
     camera: str = "camera"
     split: Literal["", "train", "val", "holdout"] = ""  # puts every frame of the batch in this split
     annotated_classes: tuple[str, ...] = ()  # classes somebody looked for; empty: all that the label format lists
     attributes: dict[str, str] = field(default_factory=dict)  # frame attributes of every frame, e.g. weather: rain
-    every_s: Annotated[float, Field(ge=0)] = 0.0  # frames of videos at least so many seconds apart; 0: all
+    every_s: Seconds = 0.0  # frames of videos at least so many seconds apart; 0: all
     as_of: Annotated[str, Field(pattern=r"^(\d{4}-\d{2}-\d{2})?$")] = ""  # the day of its labels, for `newest`
 
 
@@ -97,10 +97,10 @@ class NearDuplicateSection:
     enabled: bool = True
     same_drive_max_bits: Annotated[int, Field(ge=0, le=16)] = 4  # same camera of one drive
     across_drives_max_bits: Annotated[int, Field(ge=0, le=16)] = 2
-    window_s: Annotated[float, Field(ge=0)] = 0.0  # same_drive limit holds within so many seconds; 0: no window
-    min_gap_s: Annotated[float, Field(ge=0)] = 0.0  # temporal floor between kept frames of a camera; 0: none
+    window_s: Seconds = 0.0  # same_drive limit holds within so many seconds; 0: no window
+    min_gap_s: Seconds = 0.0  # temporal floor between kept frames of a camera; 0: none
     min_gap_m: Annotated[float, Field(ge=0)] = 0.0  # and a floor in metres, where positions are known; 0: none
-    standstill_s: Annotated[float, Field(ge=0)] = 10.0  # after so long a frame stays though the car has not moved
+    standstill_s: Seconds = 10.0  # after so long a frame stays though the car has not moved
     across_cameras: bool = False  # compare frames of different cameras too, by the limit across drives
     equal_pixels: bool = True  # a frame whose every pixel equals a kept one's is dropped whatever camera took it
     embedding: str = ""  # compare frames by this model too, as builtin://efficientnet-lite0; empty: by hash alone

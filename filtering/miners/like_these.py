@@ -77,7 +77,8 @@ def example_rows(material: Material, frame_ids: Sequence[str]) -> Ints:
     for frame_id, row in zip(frame_ids, rows.tolist(), strict=True):
         if row < 0:
             raise InvalidInputError(
-                f"The example frame {frame_id} is not among the kept frames; a frame of train or val that is would do."
+                f"The example frame {frame_id} is not among the kept frames; a frame of train or val that is would do,"
+                f" as its kept twin, where it was dropped as one: `driveflow data explain {frame_id[:16]}` names it."
             )
         if held_out[row]:
             raise InvalidInputError(
