@@ -226,6 +226,16 @@ def test_what_of_an_archive_is_not_read_is_a_correction(said, capsys):
     assert kinds(capsys, "labels.zip", "said.json") == {"archive_path_escape": 1}
 
 
+def test_names_in_an_archive_that_no_folder_could_hold_are_read_too(said, capsys):
+    labels = (shared_data(SAME_TRUTH) / "coco" / "annotations" / "instances_default.json").read_bytes()
+    _zip("beside.zip", {"instances.json": labels, f"{'a' * 300}.json": b"{}", "x.json": b"{}", "x.json/y.txt": b""})
+    _zip("long.zip", {f"{'a' * 300}.json": labels})
+
+    expected = numbers(capsys, shared_data(SAME_TRUTH) / "coco", "said.json")
+    assert numbers(capsys, "beside.zip", "said.json") == expected
+    assert numbers(capsys, "long.zip", "said.json") == expected
+
+
 def test_a_link_beside_an_archive_is_not_followed_and_told(said, capsys):
     Path("labels").mkdir()
     home = shared_data(SAME_TRUTH) / "coco"

@@ -37,12 +37,18 @@ class LocalFiles:
     paths: Sequence[str]
     elsewhere: ReadEach | None = None
 
+    def holds(self, path: str) -> bool:
+        """Tell whether the file lies in the folder; one whose name is too long for a disk does not."""
+        try:
+            return (self.folder / path).is_file()
+        except OSError:
+            return False
+
     def read(self, path: str) -> bytes:
         """Return the bytes of one file."""
-        here = self.folder / path
-        if self.elsewhere is not None and not here.is_file():
+        if self.elsewhere is not None and not self.holds(path):
             return next((data for _path, data in self.elsewhere([path])), b"")
-        return here.read_bytes()
+        return (self.folder / path).read_bytes()
 
     def open_each(self, paths: Sequence[str]) -> Iterator[tuple[str, BinaryIO]]:
         """Yield files to read from, those that are there."""

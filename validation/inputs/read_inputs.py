@@ -170,7 +170,7 @@ def _sizes(truth: Given) -> dict[str, tuple[float, float]]:
 
 
 def _json(files: LocalFiles) -> list[Path]:
-    return [files.folder / path for path in files.paths if path.lower().endswith(".json")]
+    return [files.folder / path for path in files.paths if path.lower().endswith(".json") and files.holds(path)]
 
 
 def _document(files: LocalFiles) -> Path | None:
