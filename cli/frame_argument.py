@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from cli.snapshot_argument import find_snapshot, lineage
 from driveflow.errors import NotFoundError, UsageError
-from driveflow.snapshots import Snapshot, list_snapshots
+from driveflow.snapshots import Snapshot, list_records, list_snapshots
 
 _SHOWN = 5
 _ID_CHARS = 64
@@ -23,7 +23,8 @@ def find_frame(text: str, snapshots: Sequence[Snapshot]) -> str:
     """
     found = sorted({frame_id for snapshot in snapshots for frame_id in _matching(text, snapshot)})
     if not found:
-        raise NotFoundError(f"No frame of {_spoken(snapshots)} has an id or a path like {text!r}.")
+        aside = next((said for snapshot in reversed(snapshots) if text and (said := _put_aside(text, snapshot))), "")
+        raise NotFoundError(f"No frame of {_spoken(snapshots)} has an id or a path like {text!r}.{aside}")
     if len(found) > 1:
         shown = ", ".join(item[:16] for item in found[:_SHOWN])
         raise UsageError(f"{len(found)} frames are like {text!r}: {shown}; write more of it.")
@@ -49,12 +50,25 @@ def frame_of_store(text: str, store: str, workspace: Path, profile: str) -> str:
 
 def _matching(text: str, snapshot: Snapshot) -> list[str]:
     sources = snapshot.sources().select(["frame_id", "batch", "path"])
-    paths = pc.binary_join_element_wise(sources["batch"], sources["path"], "/")
-    ends = pc.or_(pc.ends_with(paths, f"/{text}"), pc.ends_with(paths, f"!{text}"))  # "!" goes into an archive
-    named = pc.or_(pc.starts_with(sources["frame_id"], text), pc.or_(pc.equal(paths, text), ends))
+    named = pc.or_(pc.starts_with(sources["frame_id"], text), _of_path(text, sources))
     found: pa.ChunkedArray = sources["frame_id"].filter(named)
     ids: list[str] = found.unique().to_pylist()
     return ids
+
+
+def _of_path(text: str, table: pa.Table) -> pa.ChunkedArray:
+    paths = pc.binary_join_element_wise(table["batch"], table["path"], "/")
+    ends = pc.or_(pc.ends_with(paths, f"/{text}"), pc.ends_with(paths, f"!{text}"))  # "!" goes into an archive
+    return pc.or_(pc.equal(paths, text), ends)
+
+
+def _put_aside(text: str, snapshot: Snapshot) -> str:
+    """Say why a file called so is no frame, where it is in the quarantine of the snapshot."""
+    for record in list_records(snapshot) or [snapshot]:
+        held = record.quarantine()
+        for row in held.filter(_of_path(text, held)).slice(0, 1).to_pylist():
+            return f" The file {row['batch']}/{row['path']} was quarantined: {row['reason']} ({row['detail']})."
+    return ""
 
 
 def _spoken(snapshots: Sequence[Snapshot]) -> str:

@@ -29,7 +29,9 @@ def parse_condition(text: str) -> exp.Expression:
         tree = parse_one(text, into=exp.Condition)
     except ParseError as error:
         first = error.errors[0] if error.errors else {}
-        refuse(text, int(first.get("col") or 1) - 1, str(first.get("description") or "no condition"))
+        why = str(first.get("description") or "no condition")
+        missing = why.startswith("Required keyword")  # which is told by the names of the parser's own classes
+        refuse(text, int(first.get("col") or 1) - 1, "something is missing after it" if missing else why)
     except _BROKEN as error:
         refuse(text, 0, f"no condition ({type(error).__name__})")
     if not isinstance(tree, exp.Expression):
@@ -60,4 +62,4 @@ def refuse(text: str, position: int, why: str) -> NoReturn:
     """Raise the error for what stands at `position`, counted from 0."""
     near = " ".join(text[max(0, position) :].split())[:_SHOWN]
     shown = f" ({near!r})" if near else ""
-    raise UsageError(f"Condition, character {max(0, position) + 1}{shown}: {why}.")
+    raise UsageError(f"Condition, character {max(0, position) + 1}{shown}: {why}{'' if why.endswith('?') else '.'}")

@@ -91,7 +91,14 @@ def _opened(opener: Opener) -> Iterator[zipfile.ZipFile | tarfile.TarFile]:
         except DriveflowError:
             raise
         except _BROKEN as error:
-            raise BrokenDataError("archive_broken", f"cannot be read to its end: {error}") from error
+            raise BrokenDataError("archive_broken", _why(error)) from error
+
+
+def _why(error: Exception) -> str:
+    lines = str(error).splitlines() or [type(error).__name__]
+    if len(lines) > 1:  # all that tar tried to take it for
+        return "it has no bytes" if "empty file" in str(error) else "it begins as no zip and no tar does"
+    return f"cannot be read to its end: {lines[0]}"
 
 
 def _zip_entries(archive: zipfile.ZipFile, limits: ArchiveLimits) -> Iterator[Member]:

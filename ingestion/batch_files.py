@@ -142,7 +142,7 @@ class _Gathering:
         for member in members:
             called = f"{name}!{writable(member.name)}" if member.name else name
             if reason := member.refused or ("archive_nested" if kind_of(member.name) == "archive" else ""):
-                detail = member.detail or "an archive in an archive is not opened"
+                detail = member.detail or "an archive in an archive is not opened; unpack the outer one"
                 self.refused.append(Refusal(called, reason, detail, member.byte_count))
             else:
                 place = self._take(f"{name}!/{writable(member.name)}")

@@ -40,10 +40,19 @@ def sort_files(files: BatchFiles, labels: Collection[str], metadata: Collection[
             skipped[kind] += 1
             if kind == "text" and file.place.lower().endswith(_LABEL_LIKE):
                 unread.append(file.name)
-    return SortedFiles(tuple(pictures), skipped, (_note(unread),) if unread else ())
+    stems = set() if labels else {_stem(file.name) for file in pictures}
+    named = [name for name in unread if name.lower().endswith(".txt") and _stem(name) in stems]
+    return SortedFiles(tuple(pictures), skipped, (_note(unread, named),) if unread else ())
 
 
-def _note(unread: list[str]) -> str:
+def _stem(name: str) -> str:
+    return name.rpartition("/")[2].rpartition(".")[0]
+
+
+def _note(unread: list[str], named: list[str]) -> str:
     listed = ", ".join(unread[:_SHOWN])
     more = f" and {len(unread) - _SHOWN} more" if len(unread) > _SHOWN else ""
-    return f"{len(unread)} files that may hold labels or metadata were not read: {listed}{more}."
+    said = f"{len(unread)} files that may hold labels or metadata were not read: {listed}{more}."
+    if not named:
+        return said
+    return f"{said} {len(named)} are named as pictures are: with format yolo they are read, classes by their numbers."

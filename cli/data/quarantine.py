@@ -38,7 +38,12 @@ def list_quarantine(
 
     found = find_snapshot(snapshot, workspace, profile)
     held = quarantine_of(found, reason, limit)
-    emit({"snapshot": found.snapshot_id, **held}, output, joined(*quarantine_text(held, limit)))
+    text = joined(*quarantine_text(held, limit))
+    if reason and not held["total"]:
+        known = quarantine_of(found, most=0)["reasons"]
+        assert isinstance(known, dict)
+        text = f"Nothing was quarantined for {reason!r}; reasons here: {', '.join(known) or 'none'}."
+    emit({"snapshot": found.snapshot_id, **held}, output, text)
 
 
 @app.command("retry")

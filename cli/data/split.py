@@ -54,12 +54,17 @@ def split(  # noqa: PLR0913, PLR0917 one parameter an option
     """
     from cli.output import place_from
     from cli.snapshot_argument import find_snapshot
+    from driveflow.errors import UsageError
     from driveflow.flow.sections import HoldoutSection, SplitSection
     from driveflow.tags import check_tag_name
     from driveflow.withdrawn import withdrawn_ids
     from ingestion.split import SplitRequest
 
     check_tag_name(name)
+    if place_attribute and by not in {"place", "place_and_day"}:
+        raise UsageError(
+            f"--place-attribute {place_attribute} counts with --by place or --by place_and_day; give both."
+        )
     found = find_snapshot(snapshot, workspace, profile)
     tables = found.tables()
     has_holdout = not redo and "holdout" in tables.frames["split"].unique().to_pylist()

@@ -103,7 +103,10 @@ class _Composer:
             elif isinstance(event, yaml.AliasEvent):
                 self._alias(event)
         if self.root is None:
-            raise UsageError(f"{self.source} is empty; `driveflow init` writes one to start from")
+            raise UsageError(
+                f"{self.source} is empty; to start from, `driveflow init` writes a flow file and "
+                "`driveflow data inspect SRC --write-map FILE` a map of classes"
+            )
         return self.root
 
     def _events(self, text: str) -> Iterator[yaml.Event]:

@@ -1,6 +1,7 @@
 """Export a snapshot into a folder, which is whole, or marked as begun, and refused where it would lose something."""
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,14 @@ from driveflow.formats.whole_file import write_text
 from driveflow.formats.writers import WRITERS, LabelWriter
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import Snapshot
+from driveflow.storage.local import told
 from driveflow.withdrawn import withdrawn_among
 
 MARKER: Final = "export.json"
 """Written last: what the export is of, what it holds and what it leaves out."""
 
 _HALF: Final = "export-begun.json"
+_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]+:/")  # a path keeps one slash of s3://
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,7 @@ def export_to(
         UsageError: the format is unknown, or the folder holds something else.
         InvalidInputError: the format cannot carry all of it, and `lossy` was not asked for.
         NotFoundError: the split has no frames.
+        StorageError: nothing can be written there.
     """
     writer = _writer(request.label_format)
     done = _look_into(folder, request.wanted())
@@ -69,11 +73,11 @@ def export_to(
     export = _export(request, read, progress, writer)
     if not request.lossy:
         refuse_losses(export, writer.carries)
-    folder.mkdir(parents=True, exist_ok=True)
-    write_text(folder / _HALF, canonical_json(request.wanted()))
+    with told("write", str(folder)):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(folder / _HALF, canonical_json(request.wanted()))
     written = writer.write(export, folder)
-    told = _told(request, export, written)
-    write_text(folder / MARKER, canonical_json(told) + "\n")
+    write_text(folder / MARKER, canonical_json(_told(request, export, written)) + "\n")
     (folder / _HALF).unlink()
     return _read(folder / MARKER)
 
@@ -86,6 +90,10 @@ def _writer(name: str) -> LabelWriter:
 
 def _look_into(folder: Path, wanted: Mapping[str, Json]) -> dict[str, Json]:
     """Return the marker of a whole export of this; refuse a folder that holds anything but one that was begun."""
+    if _ADDRESS.match(str(folder)):
+        raise UsageError(
+            f"{str(folder)!r} is an address, and exports go to a local folder; name one, and copy it there."
+        )
     if folder.exists() and not folder.is_dir():
         raise UsageError(f"{folder} is a file, no folder.")
     if not folder.exists() or not any(folder.iterdir()):

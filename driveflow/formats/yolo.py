@@ -1,5 +1,6 @@
 """Read YOLO labels: darknet, classes.txt or data.yaml; boxes, oriented boxes and polygons."""
 
+import re
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -11,8 +12,7 @@ from driveflow.formats.path_index import PathIndex, folder_of
 from driveflow.formats.yolo_layout import YoloSet, find_sets
 from driveflow.formats.yolo_lines import YoloNames, YoloText, read_label_text
 
-_NO_NAMES = YoloNames({number: str(number) for number in range(1000)}, "nothing")
-"""Without a list of names the classes are called by their numbers, for the taxonomy to map."""
+_NUMBER = re.compile(r"\s*([0-9]{1,3})(?:\.0*)?\s")  # of a class, at the beginning of a line
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def read_yolo(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: AR
     whose labels use a class that the list does not have is `broken`; other bad lines become problems.
     """
     index = PathIndex(files.paths)
-    sets = find_sets(files, index) or [YoloSet(_NO_NAMES, "")]
+    sets = find_sets(files, index) or [YoloSet(_numbers(files, index), "")]
     builder = LabelSetBuilder()
     for found in sets:
         builder.files |= found.files
@@ -46,6 +46,16 @@ def read_yolo(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: AR
     builder.add_boxes(pa.Table.from_pylist(rows, schema=LABEL_BOXES))
     _note_orphans(files, builder)
     return builder.build()
+
+
+def _numbers(files: LabelFiles, index: PathIndex) -> YoloNames:
+    """Return the numbers that labels use as names: without a list of names the taxonomy maps these."""
+    seen: set[int] = set()
+    for path in filter(may_be_picture, files.paths):
+        if labels := _label_file(index, set(), "", path):
+            text = files.read(labels).decode("utf-8-sig", "replace")
+            seen |= {int(found[1]) for line in text.splitlines() if (found := _NUMBER.match(line))}
+    return YoloNames({number: str(number) for number in sorted(seen)}, "nothing")
 
 
 def _owner(sets: list[YoloSet], picture: str) -> YoloSet:

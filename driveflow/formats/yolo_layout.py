@@ -15,6 +15,7 @@ from driveflow.formats.yolo_lines import YoloNames
 
 _MAX_SETTINGS_BYTES = 4 * 2**20
 _SPLIT_KEYS = ("train", "val", "valid", "validation", "test")
+_SETTINGS_NAMES = frozenset(["data.yaml", "data.yml", "dataset.yaml", "dataset.yml"])
 
 
 @dataclass(slots=True)
@@ -37,25 +38,34 @@ class YoloSet:
         return next(split for split in ("train", "valid", "test") if split in named)
 
 
-def settings_of(files: LabelFiles, path: str) -> Mapping[str, Any] | None:
-    """Return the content of a data.yaml, or None where the file is no such thing."""
-    if not path.lower().endswith((".yaml", ".yml")):
-        return None
+def _settings_of(files: LabelFiles, path: str) -> Mapping[str, Any] | str:
+    """Return the content of a YAML file that names classes, or why it is no such thing."""
     data = files.read(path)
     if len(data) > _MAX_SETTINGS_BYTES:
-        return None
+        return "it is larger than 4 MiB"
     try:
         settings = yaml.safe_load(data)
+    except yaml.MarkedYAMLError as error:
+        return f"line {error.problem_mark.line + 1}: {error.problem}" if error.problem_mark else "it is no YAML"
     except (yaml.YAMLError, ValueError, RecursionError):
-        return None
+        return "it is no YAML"
     named = isinstance(settings, dict) and isinstance(settings.get("names"), list | dict | str)
-    return settings if named and any(key in settings for key in (*_SPLIT_KEYS, "nc", "path")) else None
+    return settings if named else "it has no list 'names'"
+
+
+def _yaml_files(files: LabelFiles) -> list[str]:
+    return [path for path in files.paths if path.lower().endswith((".yaml", ".yml"))]
 
 
 def find_sets(files: LabelFiles, index: PathIndex) -> list[YoloSet]:
-    """Return the data sets of a batch; a data.yaml beats obj.data beats a bare list of names in the same folder."""
-    sets = [_from_yaml(files, index, path, settings)
-            for path in files.paths if (settings := settings_of(files, path))]  # fmt: skip
+    """Return the data sets of a batch; a data.yaml beats obj.data beats a bare list of names in the same folder.
+
+    Where there is nothing else in its folder, a data.yaml that names no classes is one in which no class is known.
+    """
+    said = {path: _settings_of(files, path) for path in _yaml_files(files)}
+    sets = [
+        _from_yaml(files, index, path, settings) for path, settings in said.items() if not isinstance(settings, str)
+    ]
     sets += [_from_darknet(files, index, path) for path in files.paths if path.lower().endswith(".data")]
     taken = {path for found in sets for path in found.files}
     homes = {found.root for found in sets}
@@ -64,17 +74,26 @@ def find_sets(files: LabelFiles, index: PathIndex) -> list[YoloSet]:
         if is_names_file(path) and path not in taken and home not in homes:
             sets.append(YoloSet(YoloNames(_names_in(files, path), path), home, files={path}))
             homes.add(home)
-    return sets
+    return sets + [
+        YoloSet(YoloNames({}, path, trouble=why), folder_of(path), files={path})
+        for path, why in said.items()
+        if isinstance(why, str) and _is_settings_name(path) and folder_of(path) not in homes
+    ]
 
 
 def yolo_settings_files(files: LabelFiles) -> list[str]:
     """Return the files that say how a YOLO data set is laid out: a data.yaml by content, an obj.data by name."""
-    return [path for path in files.paths if path.lower().endswith("obj.data") or settings_of(files, path) is not None]
+    darknet = [path for path in files.paths if path.lower().endswith("obj.data")]
+    said = {path: _settings_of(files, path) for path in _yaml_files(files)}
+    whole = {"nc", "path", *_SPLIT_KEYS}
+    return sorted([*darknet, *(path for path, settings in said.items()
+                               if not isinstance(settings, str) and whole & settings.keys())])  # fmt: skip
 
 
 def bare_yolo_files(files: LabelFiles) -> list[str]:
-    """Return the text files named like pictures where there is a list of class names too."""
-    if not any(is_names_file(path) for path in files.paths):
+    """Return the text files named like pictures where there is a list of class names too, or what should be one."""
+    named = any(is_names_file(path) or _is_settings_name(path) for path in files.paths)
+    if not named and all(isinstance(_settings_of(files, path), str) for path in _yaml_files(files)):
         return []
     pictures = {_stem(path) for path in files.paths if may_be_picture(path)}
     return [path for path in files.paths if path.lower().endswith(".txt") and _stem(path) in pictures]
@@ -82,6 +101,10 @@ def bare_yolo_files(files: LabelFiles) -> list[str]:
 
 def _stem(path: str) -> str:
     return path.rpartition("/")[2].rpartition(".")[0]
+
+
+def _is_settings_name(path: str) -> bool:
+    return path.rpartition("/")[2].lower() in _SETTINGS_NAMES
 
 
 def is_names_file(path: str) -> bool:
@@ -115,15 +138,19 @@ def _yaml_names(files: LabelFiles, index: PathIndex, found: YoloSet, names: Any)
     if isinstance(names, dict):
         swapped = all(isinstance(name, int) and not isinstance(key, int) for key, name in names.items())
         pairs = ((name, key) if swapped else (key, name) for key, name in names.items())
-        return {int(key): _text(name) for key, name in pairs if str(key).strip().isdigit()}
+        return {int(key): _text(name) for key, name in pairs if str(key).strip().isdigit() and not _is_nested(name)}
     if isinstance(names, list):
-        return {number: _text(name) for number, name in enumerate(names)}
+        return {number: _text(name) for number, name in enumerate(names) if not _is_nested(name)}
     matches = index.find([folder_of(found.names.file)], plain_path(str(names)))
     if len(matches) != 1:
         found.notes.append(f"{found.names.file}: names: {names!r} leads to no file of this batch.")
         return {}
     found.files.add(matches[0])
     return _names_in(files, matches[0])
+
+
+def _is_nested(name: object) -> bool:
+    return isinstance(name, list | dict)  # with anchors a few of them spell out gigabytes
 
 
 def _text(name: object) -> str:

@@ -37,9 +37,12 @@ class YoloNames:
     by_number: Mapping[int, str]
     file: str
     keypoint_values: int = 0
+    trouble: str = ""  # why the file names no classes
 
     def describe(self) -> str:
         """Say which numbers there are."""
+        if self.trouble:
+            return f"{self.file} names no classes: {self.trouble}"
         numbers = sorted(self.by_number)
         ids = f"ids {numbers[0]} to {numbers[-1]}" if numbers else "no ids"
         return f"{self.file} lists {len(numbers)} classes ({ids})"

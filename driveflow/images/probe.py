@@ -41,6 +41,11 @@ _UNSUPPORTED_MAGIC: Final = {
     b"\xff\x0a": "a JPEG XL picture",
     b"\x00\x00\x00\x0cJXL ": "a JPEG XL picture",
 }
+_PACKED_MAGIC: Final = {
+    b"7z\xbc\xaf\x27\x1c": "a 7-Zip archive",
+    b"Rar!\x1a\x07": "a RAR archive",
+    b"\x28\xb5\x2f\xfd": "a file packed by zstd",
+}
 _PICTURE_MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"BM", b"II*\0", b"MM\0*")
 
 
@@ -170,6 +175,9 @@ def _what_else(data: bytes) -> str:
         return f"{len(data):,} bytes, all of them zero"
     if data[:512].lstrip().lower().startswith((b"<!doctype html", b"<html")):
         return "an HTML page, often the error page of a download"
+    packed = next((name for magic, name in _PACKED_MAGIC.items() if data.startswith(magic)), "")
+    if packed:
+        return f"{packed}, which is not opened; pack what it holds as zip or tar"
     return f"no picture format begins with the bytes {data[:8].hex(' ')}"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from driveflow.storage.local import TEMPORARY_PREFIX
+from driveflow.storage.local import TEMPORARY_PREFIX, told
 from driveflow.storage.uris import local_path
 
 _WRITERS = "writers"
@@ -17,20 +17,25 @@ def noted_writer(store: str) -> Iterator[None]:
     """Note in the store that this process writes there; where a noted writer was killed, remove its half-written files.
 
     Any number of processes may write at the same time. On S3 nothing is half-written, and nothing is noted.
+
+    Raises:
+        StorageError: nothing can be written there.
     """
     folder = local_path(store)
     if folder is None:
         yield
         return
     notes = folder / _WRITERS
-    notes.mkdir(parents=True, exist_ok=True)
+    with told("write", str(folder)):
+        notes.mkdir(parents=True, exist_ok=True)
     dead = [path for path in notes.iterdir() if not lives(path.name)]
     if dead:
         remove_half_written(folder)
     for path in dead:  # last, so that a sweep that is killed itself is done again
         path.unlink(missing_ok=True)
     note = notes / f"{os.getpid()}-{secrets.token_hex(4)}"
-    note.touch()
+    with told("write", str(folder)):
+        note.touch()
     try:
         yield
     finally:

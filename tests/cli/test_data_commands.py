@@ -202,6 +202,7 @@ def test_classes_that_the_map_does_not_know_fail_with_all_counts_and_lines_to_pa
         ("classes: [car]\nalias: {a: car}\n", 'map.yaml:2: alias: unknown key "alias", did you mean "aliases"?'),
         ("classes: [car]\naliases: {a: cra}\n", 'map.yaml:2: aliases.a: no class is called "cra", did you mean "car"?'),
         ("classes: [car]\ndrop: [car]\n", "map.yaml:2: drop[0]: "),
+        ("", "map.yaml is empty; to start from,"),
     ],
 )
 def test_a_map_with_a_mistake_is_refused_by_its_line(may, refused, here, text, said):
@@ -530,6 +531,34 @@ def test_a_quarantine_is_listed_and_filtered_by_reason(may, data):
 
     assert (every["total"], some["total"]) == (2, 1)
     assert [row["path"] for row in some["rows"]] == ["broken.jpg"]
+
+
+def test_a_reason_for_which_nothing_was_quarantined_is_told_with_those_there_are(may, data, capsys):
+    data("import", may, "--as", "may")
+
+    code, out, _ = call(capsys, "data", "quarantine", "list", "may", "--reason", "blurred")
+
+    assert (code, out) == (0, "Nothing was quarantined for 'blurred'; reasons here: truncated.\n")
+
+
+def test_a_file_that_is_no_frame_because_it_was_quarantined_is_told_as_such(may, data, refused):
+    data("import", may, "--as", "may")
+
+    code, words = refused("explain", "broken.jpg")
+
+    assert code == 3
+    assert "The file may/broken.jpg was quarantined: truncated (" in words
+
+
+def test_options_that_would_count_for_nothing_are_refused(may, data, refused):
+    data("import", may, "--as", "may")
+
+    assert refused("show", "may", "--against", "may") == (
+        2, "driveflow: --against may says what train shares with it, which is told with --leaks; give both.\n"
+    )  # fmt: skip
+    code, words = refused("split", "may", "--as", "cut", "--place-attribute", "zone")
+    assert code == 2
+    assert "--place-attribute zone counts with --by place or --by place_and_day" in words
 
 
 def test_trying_a_quarantine_again_says_which_files_are_usable_now(may, data):

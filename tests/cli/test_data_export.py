@@ -112,3 +112,33 @@ def test_a_split_without_frames_and_an_unknown_snapshot_are_not_found(workspace,
 
 def test_a_format_that_is_not_written_is_a_wrong_call(workspace, tmp_path, capsys):
     assert _export(capsys, workspace, tmp_path / "out", "--format", "waymo")[0] == 2
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/out", "file:///somewhere/out"])
+def test_an_address_is_no_folder_to_export_to(workspace, tmp_path, capsys, monkeypatch, address):
+    monkeypatch.chdir(tmp_path)
+
+    code, out, err = _export(capsys, workspace, address, "--format", "coco")
+
+    assert (code, out) == (2, "")
+    assert "is an address, and exports go to a local folder" in err
+    assert not any(path.name in {"s3:", "file:"} for path in tmp_path.iterdir())
+
+
+def test_a_folder_that_cannot_be_made_is_told_in_one_line(workspace, tmp_path, capsys):
+    (tmp_path / "file").touch()
+
+    code, _, err = _export(capsys, workspace, tmp_path / "file" / "out", "--format", "coco")
+
+    assert (code, err) == (1, f"driveflow: Cannot write {tmp_path / 'file' / 'out'}: Not a directory\n")
+
+
+def test_a_workspace_that_cannot_be_written_is_told_in_one_line(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    batch = write(tmp_path / "b", {"a.jpg": picture(1)})
+
+    code, _, err = call(capsys, "data", "import", str(batch), "--as", "b", "-w", str(tmp_path / "file" / "ws"))
+
+    assert (code, err.count("\n")) == (1, 1)
+    assert "Cannot write" in err
+    assert "Not a directory" in err

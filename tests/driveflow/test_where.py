@@ -179,6 +179,7 @@ def test_a_condition_that_looks_at_sources_is_not_answered_without_them():
         ("width > 'a'", "a text stands where a number is asked for"),
         ("width > 1; true", "character 10 .*: a condition has no semicolons"),
         ("height = 5 and sqrt(width) = 2", "SQRT is no part of a condition"),
+        ("height > 3 and", "something is missing after it"),
     ],
 )
 def test_a_wrong_condition_says_where_and_why(text, says):

@@ -77,6 +77,16 @@ def test_links_and_devices_in_a_tar_are_refused(kind, reason):
     assert member.refused == reason
 
 
+@pytest.mark.parametrize(
+    ("data", "why"), [(b"hello", "it begins as no zip and no tar does"), (b"", "it has no bytes"), (b"PK", "cannot be")]
+)
+def test_what_is_no_archive_is_told_in_one_line(data, why):
+    with pytest.raises(BrokenDataError, match=why) as error:
+        _list(data)
+
+    assert "\n" not in error.value.detail
+
+
 def test_a_tar_cut_short_is_refused_as_a_whole():
     data = tarred([("a.jpg", b"x" * 5000), ("b.jpg", b"y" * 5000)])
 

@@ -390,3 +390,11 @@ def test_the_split_is_what_the_data_says_by_key_or_by_folder(tmp_path):
         ("other/other.jpg", ""),
         ("test/test.jpg", "test"),
     ]
+
+
+def test_text_files_named_like_pictures_are_told_with_what_reads_them(tmp_path):
+    files = {"images/a.jpg": picture(1), "labels/a.txt": "0 .5 .5 .2 .2\n", "labels/notes.txt": "none"}
+    batch = bring_in(write(tmp_path / "b", files))
+
+    (note,) = [note for note in batch.notes if "not read" in note]
+    assert "labels/a.txt, labels/notes.txt. 1 are named as pictures are: with format yolo they are read" in note

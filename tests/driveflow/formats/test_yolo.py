@@ -1,5 +1,6 @@
 import pytest
 
+from driveflow.formats.detect import detect_formats
 from driveflow.formats.yolo import read_yolo
 from driveflow.formats.yolo_lines import YoloNames, read_label_text
 from tests.driveflow.formats.in_memory import InMemory, boxes, looked_for, pictures, problems
@@ -218,3 +219,48 @@ def test_two_sets_in_one_batch_keep_their_own_classes():
 
     assert [row[:2] for row in boxes(labels)] == [("a/images/1.jpg", "car"), ("b/images/1.jpg", "van")]
     assert looked_for(labels)["a/images/1.jpg"] == ("car",)
+
+
+def test_without_names_classes_are_called_by_the_numbers_that_are_used():
+    labels = _read(
+        {"labels/a.txt": "7 .5 .5 .5 .5\n2.0 .5 .5 .1 .1", "labels/b.txt": ""}, "images/a.jpg", "images/b.jpg"
+    )
+
+    assert looked_for(labels) == {"images/a.jpg": ("2", "7"), "images/b.jpg": ("2", "7")}
+    assert [row[1] for row in boxes(labels)] == ["2", "7"]
+
+
+def test_a_data_yaml_of_names_alone_is_known_and_names_the_classes_of_its_own_folder():
+    files = {"data.yaml": "names: [car]", "old/data.yaml": "names: [bus]",
+             "labels/a.txt": "0 .5 .5 .5 .5", "old/labels/b.txt": "0 .5 .5 .5 .5"}  # fmt: skip
+    batch = InMemory({**files, **pictures("images/a.jpg", "old/images/b.jpg")})
+
+    assert detect_formats(batch) == ["yolo"]
+    assert looked_for(read_yolo(batch)) == {"images/a.jpg": ("car",), "old/images/b.jpg": ("bus",)}
+
+
+@pytest.mark.parametrize(
+    ("settings", "why"),
+    [("nc: 2", "it has no list 'names'"), ("", "it has no list 'names'"), ("names: [car\nnc: 2", "line 2: expected")],
+)
+def test_labels_beside_a_data_yaml_that_names_no_classes_are_not_passed_over(settings, why):
+    batch = InMemory({"data.yaml": settings, "labels/a.txt": "0 .5 .5 .5 .5", **pictures("images/a.jpg")})
+
+    assert detect_formats(batch) == ["yolo"]
+    (broken,) = read_yolo(batch).images["broken"].to_pylist()
+    assert f"labels/a.txt:1: class id 0, but data.yaml names no classes: {why}" in broken
+
+
+def test_a_list_of_names_beside_a_broken_data_yaml_names_the_classes():
+    files = {"data.yaml": "names: [car", "classes.txt": "van", "labels/a.txt": "0 .5 .5 .5 .5"}
+
+    assert looked_for(_read(files, "images/a.jpg")) == {"images/a.jpg": ("van",)}
+
+
+def test_names_that_are_lists_of_lists_are_no_classes_and_are_never_spelled_out():
+    doubled = "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60))
+    labels = _read(
+        {"data.yaml": f"nc: 2\na0: &a0 [x, x]\n{doubled}names: [car, *a59]", "labels/a.txt": ""}, "images/a.jpg"
+    )
+
+    assert looked_for(labels) == {"images/a.jpg": ("car",)}
