@@ -35,8 +35,8 @@ def emit(value: Json, output: Format, text: str | None = None) -> None:
     )
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write what a person asked to have in a file, and make its folder.
+def write_file(path: Path, data: bytes, option: str = "--to") -> None:
+    """Write what a person asked to have in a file that `option` names, and make its folder.
 
     Raises:
         InvalidInputError: nothing can be written there.
@@ -49,7 +49,26 @@ def write_file(path: Path, data: bytes) -> None:
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise
-        raise InvalidInputError(f"{path} cannot be written: {error.strerror}; name another file by --to.") from error
+        raise InvalidInputError(
+            f"{path} cannot be written: {error.strerror}; name another file by {option}."
+        ) from error
+
+
+def read_sheet(path: Path) -> str:
+    """Return the text of a table that a person filled in.
+
+    Raises:
+        NotFoundError: there is no such file.
+        UsageError: it is no text in UTF-8.
+    """
+    from driveflow.errors import NotFoundError, UsageError
+
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError:
+        raise NotFoundError(f"There is no file {path}.") from None
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{path} is no text in UTF-8: {error.reason}; save it as CSV in UTF-8.") from error
 
 
 def say(text: str) -> None:

@@ -1,7 +1,5 @@
 """Measure on pairs of a known relation what each limit of a duplicate search finds, and what it finds falsely."""
 
-import csv
-import io
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
@@ -14,6 +12,7 @@ from driveflow.errors import BrokenDataError, UsageError
 from driveflow.images.hashes import hamming_bits
 from driveflow.images.pixel_digest import pixel_digest
 from driveflow.images.signals import measure
+from filtering.sheets import open_sheet
 
 Vectors: TypeAlias = npt.NDArray[np.float32]
 Embed: TypeAlias = Callable[[Sequence[bytes]], Vectors]
@@ -97,7 +96,7 @@ def read_pairs(text: str, name: str) -> list[NamedPair]:
     Raises:
         UsageError: it has other columns, or no row.
     """
-    reader = csv.DictReader(io.StringIO(text))
+    reader = open_sheet(text)
     header = reader.fieldnames or []
     left, right = (next((item for item in names if item in header), "") for names in (_LEFT, _RIGHT))
     if not left or not right:

@@ -15,6 +15,7 @@ from driveflow.canonical import Json
 from driveflow.errors import UsageError
 from filtering.finds import wilson
 from filtering.rarity import shuffled
+from filtering.sheets import open_sheet
 
 ANSWERS: Final = {"yes": True, "y": True, "1": True, "true": True, "no": False, "n": False, "0": False, "false": False}
 _COLUMNS: Final = ("frame_id", "twin", "band", "score", "answer")
@@ -133,19 +134,26 @@ def read_answers(text: str, name: str) -> dict[str, bool]:
     """Return for each frame of a CSV with the columns frame_id and answer whether the rule was right; blank: unsaid.
 
     Raises:
-        UsageError: the columns are missing, or an answer is neither yes nor no.
+        UsageError: the columns are missing, an answer is neither yes nor no, or a frame has both.
     """
-    reader = csv.DictReader(io.StringIO(text))
+    reader = open_sheet(text)
     if not {"frame_id", "answer"} <= set(reader.fieldnames or ()):
         raise UsageError(f"{name} has no columns frame_id and answer.")
     found: dict[str, bool] = {}
     for line, row in enumerate(reader, 2):
-        answer = (row["answer"] or "").strip().lower()
+        answer, frame_id = (row["answer"] or "").strip().lower(), row["frame_id"] or ""
         if answer and answer not in ANSWERS:
             raise UsageError(f"{name}:{line} answers {answer!r}; yes or no would do.")
-        if answer:
-            found[row["frame_id"] or ""] = ANSWERS[answer]
+        if answer and found.setdefault(frame_id, ANSWERS[answer]) != ANSWERS[answer]:
+            raise UsageError(f"{name}:{line} answers {answer!r} for {frame_id[:16]}, a line before it the contrary.")
     return found
+
+
+def unsaid_answers(answers: Mapping[str, bool], drawn: Iterable[Band], said: Iterable[Said]) -> list[str]:
+    """Return the frames of `answers` that are in no sample and of which nobody said so: a new sheet would lose them."""
+    shown = {case.frame_id for band in drawn for case in band.sample}
+    heard = {(row.frame_id, row.yes) for row in said if row.about == "review"}
+    return [item for item, right in answers.items() if item not in shown and (item, right) not in heard]
 
 
 def _split(scores: np.ndarray) -> list[tuple[str, list[int]]]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, as_text, emit, say
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, as_text, emit, say, write_file
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
@@ -137,7 +137,7 @@ def _write_page(path: Path, story: "Story", told: "Mapping[str, Json]", place: "
             break
         except DriveflowError:
             continue
-    path.write_text(story_page(told, story.boxes, data), encoding="utf-8")
+    write_file(path, story_page(told, story.boxes, data).encode(), "--html")
     say(f"Wrote {path}")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileOption, Workspace, as_text, emit, say, table
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileOption, Workspace, as_text, emit, say, table, write_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -130,7 +130,7 @@ def _look(asked: _Asked, flow: "Flow", place: "Place", frames: _Frames) -> "tupl
     price = Price(asked.cost_per_frame or flow.labeling.cost_per_frame, flow.labeling.currency)
     seen = preview(request, training_frames(frames.tables), price)
     if asked.html is not None:
-        asked.html.write_text(preview_page(seen, pixels), encoding="utf-8")
+        write_file(asked.html, preview_page(seen, pixels).encode(), "--html")
         say(f"Wrote {asked.html}")
     told: dict[str, Json] = {
         "flow": flow.name,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, table
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, read_sheet, table
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
@@ -74,18 +74,9 @@ def _numbers(option: str, text: str, top: int) -> list[float]:
 
 
 def _pairs(paths: list[Path]) -> "list[NamedPair]":
-    from driveflow.errors import NotFoundError, UsageError
     from filtering.relations import read_pairs
 
-    found: list[NamedPair] = []
-    for path in paths:
-        try:
-            found += read_pairs(path.read_text(encoding="utf-8"), str(path))
-        except FileNotFoundError:
-            raise NotFoundError(f"There is no file {path}.") from None
-        except UnicodeDecodeError as error:
-            raise UsageError(f"{path} is no text in UTF-8: {error}") from error
-    return found
+    return [pair for path in paths for pair in read_pairs(read_sheet(path), str(path))]
 
 
 def _embed(model: str) -> "Embed":

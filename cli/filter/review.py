@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, place_from, say, table
+from cli.output import (
+    DEFAULT_WORKSPACE,
+    Output,
+    ProfileHere,
+    Workspace,
+    emit,
+    place_from,
+    read_sheet,
+    say,
+    table,
+    write_file,
+)
 
 if TYPE_CHECKING:
     from driveflow.by_hand import Said
@@ -127,13 +138,10 @@ def _take(under_review: _Review, path: Path, store: str, who: str) -> None:
     from datetime import UTC, datetime
 
     from driveflow.by_hand import say_by_hand
-    from driveflow.errors import NotFoundError, UsageError
+    from driveflow.errors import UsageError
     from filtering.review import read_answers
 
-    try:
-        answers = read_answers(path.read_text(encoding="utf-8-sig"), str(path))
-    except FileNotFoundError:
-        raise NotFoundError(f"There is no file {path}.") from None
+    answers = read_answers(read_sheet(path), str(path))
     cases = {case.frame_id: case for band in under_review.bands for case in band.cases}
     strange = sorted(set(answers) - set(cases))
     if strange:
@@ -162,26 +170,50 @@ def _said(case: "Case", right: bool, who: str, at: str) -> "Said":
 
 
 def _write(under_review: _Review, found: "Sequence[BandPrecision]", path: Path, place: "Place") -> None:
-    """Write the page and the sheet; answers that stand in the sheet already stay there."""
+    """Write the page and the sheet; answers that stand in the sheet already stay there.
+
+    Raises:
+        UsageError: the sheet there holds answers of another sample, which nobody gave back.
+    """
     import pyarrow as pa
 
     from cli.snapshot_argument import lineage
     from driveflow.images.pixels import PixelReader, place_cache
     from driveflow.withdrawn import withdrawn_ids
     from filtering.album import Album
-    from filtering.review import answer_sheet, read_answers
+    from filtering.review import answer_sheet
     from filtering.review_page import review_page
 
     sheet = path.with_suffix(".csv")
+    known = _answers_there(under_review, sheet, path, place.store)
     records = list(lineage(under_review.snapshot))
     locations = pa.concat_tables([record.locations() for record in records])
     pixels = PixelReader(locations, place_cache(place), withdrawn_ids(place.store))
     album = Album(records[1].tables() if len(records) > 1 else under_review.snapshot.tables(), pixels)
-    known = read_answers(sheet.read_text(encoding="utf-8-sig"), str(sheet)) if sheet.is_file() else {}
     words = {frame_id: "yes" if right else "no" for frame_id, right in known.items()}
-    path.write_text(review_page(under_review.rule, under_review.bands, found, album), encoding="utf-8")
-    sheet.write_text(answer_sheet(under_review.bands, words), encoding="utf-8")
+    write_file(path, review_page(under_review.rule, under_review.bands, found, album).encode(), "--html")
+    write_file(sheet, answer_sheet(under_review.bands, words).encode(), "--html")
     say(f"Wrote {path} and {sheet}; answer its rows by yes or no and give it back by --answers {sheet}")
+
+
+def _answers_there(under_review: _Review, sheet: Path, page: Path, store: str) -> dict[str, bool]:
+    """Return the answers in the sheet that will be written anew."""
+    from driveflow.by_hand import said_by_hand
+    from driveflow.errors import UsageError
+    from filtering.review import read_answers, unsaid_answers
+
+    if sheet == page:
+        raise UsageError(f"{page} is where the sheet goes; name the page otherwise, as {page.with_suffix('.html')}.")
+    if not sheet.is_file():
+        return {}
+    known = read_answers(read_sheet(sheet), str(sheet))
+    lost = unsaid_answers(known, under_review.bands, said_by_hand(store))
+    if lost:
+        raise UsageError(
+            f"{sheet} has {len(lost)} answers for frames of another sample, as {lost[0][:16]}: give it back first, by "
+            f"--answers {sheet} with its rule, or name another page."
+        )
+    return known
 
 
 def _text(found: "Sequence[BandPrecision]", total: float | None) -> str:

@@ -133,3 +133,53 @@ def test_without_a_filtered_snapshot_there_is_nothing_to_review(tmp_path, capsys
 
     assert code == 3
     assert "run a flow" in err
+
+
+def test_a_sheet_that_a_spreadsheet_wrote_with_semicolons_is_taken(space, tmp_path, capsys):
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(f"frame_id;score;answer\n{'a' * 64};2,5;yes\n", encoding="utf-8-sig")
+
+    code, _, err = call(capsys, "filter", "review", RULE, "--answers", str(sheet), *space)
+
+    assert code == 0
+    assert "Took 1 answers" in err
+
+
+def test_a_sheet_that_is_no_utf_8_is_told_so_in_one_line(space, tmp_path, capsys):
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("frame_id,answer\n", encoding="utf-16")
+
+    code, _, err = call(capsys, "filter", "review", RULE, "--answers", str(sheet), *space)
+
+    assert code == 2
+    assert "no text in UTF-8" in err
+    assert "save it as CSV in UTF-8" in err
+
+
+def test_answers_that_nobody_gave_back_are_not_written_over(space, tmp_path, capsys):
+    page, sheet = tmp_path / "review.html", tmp_path / "review.csv"
+    sheet.write_text(f"frame_id,answer\n{'c' * 64},no\n")
+
+    code, _, err = call(capsys, "filter", "review", RULE, "--html", str(page), *space)
+
+    assert code == 2
+    assert "1 answers for frames of another sample" in err
+    assert sheet.read_text() == f"frame_id,answer\n{'c' * 64},no\n"
+
+
+def test_a_page_may_not_be_called_as_its_sheet(space, tmp_path, capsys):
+    code, _, err = call(capsys, "filter", "review", RULE, "--html", str(tmp_path / "review.csv"), *space)
+
+    assert code == 2
+    assert "review.html" in err
+
+
+def test_a_page_that_cannot_be_written_is_told_in_one_line(space, tmp_path, capsys):
+    (tmp_path / "file").write_text("")
+    page = tmp_path / "file" / "review.html"
+
+    code, _, err = call(capsys, "filter", "review", RULE, "--html", str(page), *space)
+
+    assert code == 1
+    assert "cannot be written" in err
+    assert "--html" in err

@@ -137,6 +137,7 @@ def test_an_answer_sheet_comes_back_as_it_was_answered():
     ("text", "words"),
     [
         ("frame_id,answer\na,perhaps\n", "sheet.csv:2 answers 'perhaps'"),
+        ("frame_id,answer\na,no\na,No\na,yes\n", "sheet.csv:4 answers .yes. for a, a line before it the contrary"),
         ("a,b\n1,2\n", "no columns frame_id and answer"),
     ],
 )
