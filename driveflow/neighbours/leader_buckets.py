@@ -47,8 +47,8 @@ def nobody(items: int, sizes: Ints) -> Leaders:
 
 
 @_compiled
-def ordered(leaders: Leaders, room: int) -> Leaders:
-    """Return the same leaders, in buckets where there are many, with room for half as many again, `room` at least."""
+def ordered(leaders: Leaders, room: int) -> Buckets:
+    """Return buckets of the groups with many leaders, and room for half as many again, `room` at least."""
     entries, groups = _crowded(leaders)
     count = _VALUES
     while count < min(len(entries), _MOST_BUCKETS):
@@ -69,17 +69,7 @@ def ordered(leaders: Leaders, room: int) -> Leaders:
     heads = np.full((CHUNKS, count), np.int32(-1))
     slots = max(room, len(entries) // 2)
     after, newer = np.empty((CHUNKS, slots), np.int32), np.empty(slots, np.int32)
-    return Leaders(
-        leaders.codes,
-        leaders.items,
-        leaders.begins,
-        leaders.counts,
-        leaders.latest,
-        leaders.wild,
-        leaders.leads,
-        leaders.barred,
-        Buckets(starts, codes, places, heads, after, newer, np.zeros(1, np.int64)),
-    )
+    return Buckets(starts, codes, places, heads, after, newer, np.zeros(1, np.int64))
 
 
 @_compiled

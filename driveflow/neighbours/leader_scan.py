@@ -109,7 +109,7 @@ class LeaderScan:
         sizes = np.bincount(members.group, minlength=groups)
         self._room = max(_FIRST_ROOM, int(np.diff(members.starts).max(initial=0)) * (FEW + 1))
         nothing = nobody(count, sizes)
-        self._no_buckets, self._leaders = nothing.buckets, ordered(nothing, self._room)
+        self._no_buckets, self._leaders = nothing.buckets, nothing._replace(buckets=ordered(nothing, self._room))
         self._result = Result(
             np.arange(count), np.zeros(count, np.int64), np.full(count, -1), np.full(count, -1.0), np.full(count, -1)
         )
@@ -122,10 +122,8 @@ class LeaderScan:
             beside, first = named._replace(starts=starts), self.asked
             self.asked = scan(self._items, self._rules, beside, self._leaders, self._result, first)
             if self.asked < end:
-                self._leaders = self._leaders._replace(
-                    buckets=self._no_buckets
-                )  # so that the old ones are let go first
-                self._leaders = ordered(self._leaders, self._room)
+                self._leaders = self._leaders._replace(buckets=self._no_buckets)  # the old ones are let go first
+                self._leaders = self._leaders._replace(buckets=ordered(self._leaders, self._room))
                 starts = starts[self.asked - first :]
 
     def leads(self) -> Mask:
