@@ -55,6 +55,16 @@ def test_truth_scores_one_order_changes_no_bit_and_hotcoco_agrees_whatever_the_f
         assert ("order_changes_nothing" in {check.name for check in checks}) == (mode == "strict")
 
 
+@pytest.mark.parametrize("mode", ["strict", "coco"])
+@pytest.mark.parametrize("area", [1e10, 1e11, -1, 0])
+def test_an_object_of_a_size_that_coco_does_not_count_is_none_also_where_nothing_is_detected(tmp_path, area, mode):
+    truth = document([annotation(1, 1, (10, 10, 50, 50), area=area)])
+
+    numbers = measured(tmp_path, truth, [], mode=mode).numbers
+
+    assert numbers["AP"] == (0.0 if 0 <= area <= 1e10 else None)
+
+
 def test_of_a_large_holdout_a_part_is_checked_and_the_evaluation_says_how_much(tmp_path):
     images = CHECKED_FRAMES + 100
     truth = document([annotation(n, n, (10, 10, 50, 50)) for n in range(1, images + 1)], images)

@@ -166,3 +166,29 @@ def test_an_entry_that_is_no_result_is_an_error_that_names_file_and_line(tmp_pat
 
     with pytest.raises(InvalidInputError, match=r"predictions\.json:3: entry 1 of the list: .*length 4"):
         measured(tmp_path, document([annotation(1, 1, BOX)]), "\n".join(lines))
+
+
+@pytest.mark.parametrize("mode", ["strict", "coco"])
+@pytest.mark.parametrize("scale", [lambda score: score - 2, lambda score: 100 * score, lambda score: -score - 1])
+def test_scores_that_are_no_chances_count_in_their_order_and_are_named(tmp_path, scale, mode):
+    truth = document([annotation(1, 1, BOX), annotation(2, 2, BOX)])
+    rows = [(1, BOX, 0.9), (1, FAR, 0.5), (2, FAR, 0.8), (2, BOX, 0.2)]
+    order = [scale(score) for _, _, score in rows]
+    ranks = sorted(order)
+    plain = [
+        result(image, box, 0.1 + 0.2 * ranks.index(score)) for (image, box, _), score in zip(rows, order, strict=True)
+    ]
+    said = [result(image, box, score) for (image, box, _), score in zip(rows, order, strict=True)]
+
+    one, other = (measured(tmp_path, truth, found, mode=mode) for found in (plain, said))
+
+    assert other.numbers == one.numbers
+    assert (kinds(other)["score_outside_0_to_1"], other.calibration, other.bins) == (4, None, ())
+    assert "score_outside_0_to_1" not in kinds(one)
+    assert one.calibration is not None
+
+
+def test_a_least_score_still_cuts_scores_under_it(tmp_path):
+    truth = document([annotation(1, 1, BOX)])
+
+    assert measured(tmp_path, truth, [result(1, BOX, -0.5), result(1, BOX, 0.5)], min_score=0.1).detections == 1

@@ -154,10 +154,11 @@ def _counted_predictions(raw: RawScene, how: Arrangement, annotated: Bools) -> t
     boxes = raw.found
     score = _scores(boxes)
     rows, unknown = _split(np.arange(len(boxes)), boxes.frame < len(raw.frame_ids))
-    rows, under = _split(rows, score[rows] >= how.min_score)
+    rows, under = _split(rows, score[rows] >= (how.min_score or -np.inf))  # of 0: none is under it, logits neither
     rows, foreign = _split(rows, boxes.label[rows] < len(raw.classes))
     rows, unasked = _split(rows, _asked(annotated, boxes.frame[rows], boxes.label[rows]))
     flat = rows[_flat(boxes, rows)]
+    odd = rows[(score[rows] < 0) | (score[rows] > 1)]
     done = "not counted: the frame is not in the hold-out"
     empty = [Correction("no_detections", 1, (), "every number is 0")] if not len(boxes) else []
     found = [
@@ -173,6 +174,13 @@ def _counted_predictions(raw: RawScene, how: Arrangement, annotated: Bools) -> t
         ),
         *correction(
             "detection_without_area", raw, boxes, flat, "counted as false: nothing can match a box without area"
+        ),
+        *correction(
+            "score_outside_0_to_1",
+            raw,
+            boxes,
+            odd,
+            "counted in the order of scores; as no scores are chances then, calibration is not measured",
         ),
     ]
     return rows, found, len(under)

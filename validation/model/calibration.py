@@ -69,8 +69,10 @@ class _Bins:
     overlap: Floats
 
 
-def find_calibration(scene: Scene, matches: Matches) -> Calibration:
-    """Return how the scores of the detections compare with their success."""
+def find_calibration(scene: Scene, matches: Matches) -> Calibration | None:
+    """Return how the scores of the detections compare with their success; None where scores are no chances."""
+    if not are_chances(scene):
+        return None
     row = at_threshold(matches, 0.5)
     bins = _bins(scene, matches, row)
     every = _Bins(*(part.sum(axis=0) for part in (bins.count, bins.score, bins.right, bins.overlap)))
@@ -90,6 +92,12 @@ def find_calibration(scene: Scene, matches: Matches) -> Calibration:
         per_class=per_class,
         detections=int(total),
     )
+
+
+def are_chances(scene: Scene) -> bool:
+    """Tell whether all scores lie from 0 to 1; others (logits, percent) order detections and say nothing else."""
+    score = scene.detected.score
+    return bool(score.min(initial=0.0) >= 0 and score.max(initial=1.0) <= 1)
 
 
 def bin_of(score: Floats) -> NDArray[np.int64]:

@@ -10,6 +10,7 @@ from validation.model.twelve import METRICS, CocoNumbers, Numbers
 __all__ = ["METRICS", "Numbers", "hotcoco_numbers"]
 _ALL, _SMALL, _MEDIUM, _LARGE = range(4)
 _IOU50, _IOU75 = 0, 5
+_MOST_AREA = 1e10  # pixels; COCO's evaluator leaves out what is larger
 
 
 def hotcoco_numbers(scene: Scene, frames: Ints) -> CocoNumbers:
@@ -17,8 +18,7 @@ def hotcoco_numbers(scene: Scene, frames: Ints) -> CocoNumbers:
     import hotcoco
 
     if not len(frames) or not len(scene.detected.frame):
-        objects = bool((~scene.truth.ignore).any())
-        return CocoNumbers(_nothing_found(scene) if objects else dict.fromkeys(METRICS), ())
+        return CocoNumbers(_nothing_found(scene), ())
     truth = hotcoco.COCO()
     truth.dataset = _dataset(scene)
     evaluator: Any = hotcoco.COCOeval(truth, truth.load_res(_results(scene)), "bbox")
@@ -30,10 +30,11 @@ def hotcoco_numbers(scene: Scene, frames: Ints) -> CocoNumbers:
 
 
 def _nothing_found(scene: Scene) -> Numbers:
-    """Return what is right where there is no detection at all: 0 for all that has an object."""
+    """Return what is right where there is no detection at all: 0 for all that has an object of a size that counts."""
     area = scene.truth.area_px[~scene.truth.ignore]
-    sizes = {"s": (area <= 32**2).any(), "m": ((area >= 32**2) & (area <= 96**2)).any(), "l": (area >= 96**2).any()}
-    return {name: 0.0 if sizes.get(name[-1], True) else None for name in METRICS}
+    area = area[(area >= 0) & (area <= _MOST_AREA)]
+    sizes = {"s": area <= 32**2, "m": (area >= 32**2) & (area <= 96**2), "l": area >= 96**2}
+    return {name: 0.0 if sizes.get(name[-1], area >= 0).any() else None for name in METRICS}
 
 
 def _summary(precision: Floats, recall: Floats) -> CocoNumbers:

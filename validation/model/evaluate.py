@@ -8,6 +8,7 @@ import numpy as np
 
 from validation.model.arrange import Arrangement, arrange
 from validation.model.build_scene import raw_scene
+from validation.model.calibration import are_chances
 from validation.model.confusion import confusion, find_mistakes
 from validation.model.curves import Curve, OperatingPoint, curve, operating_point, point_at
 from validation.model.evaluation import ClassResult, Evaluation, ScoreBin
@@ -128,6 +129,8 @@ def _curve(scene: Scene, rows: slice, found: tuple[Bools, Bools], objects: int) 
 
 
 def _bins(scene: Scene, found: Matches) -> tuple[ScoreBin, ...]:
+    if not are_chances(scene):
+        return ()
     counts = ~found.void[0]
     score, right = scene.detected.score[counts], found.right()[0][counts]
     which = np.clip((score * _BINS).astype(int), 0, _BINS - 1)

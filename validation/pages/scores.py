@@ -15,7 +15,12 @@ def calibration(challenger: Evaluation, champion: Evaluation | None = None) -> H
     """Return how often detections of a score are right: on the diagonal, a score is a probability."""
     named = named_models(challenger, champion)
     if not any(_points(model) for _name, model in named):
-        return html.empty("There are no detections, so there are no scores to believe.")
+        nothing = not any(model.detections for _name, model in named)
+        return html.empty(
+            "There are no detections, so there are no scores to believe."
+            if nothing
+            else "Scores lie outside of 0 to 1: they order detections, and say no chance that could be believed."
+        )
     note = (
         "On the diagonal a score is the chance of being right; below it the model is too sure. IoU 0.5; a detection of "
         "an object that is found already counts as wrong. The larger a dot, the more detections."
