@@ -77,7 +77,8 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
         truth = truth.in_pixels(other_has_shares=False)
         found = with_names_for_ids(truth, Predicted(*read_results(said, truth, progress)), _called(inputs))
     else:
-        truth, found = by_names(truth, _named(_predictions(inputs, files, truth), inputs.predictions_name))
+        predictions = _read(inputs, inputs.predictions, files, truth)
+        truth, found = by_names(truth, _named(predictions, inputs.predictions_name))
     if inputs.box_edges == "inclusive":
         truth, found = _with_last_pixels(truth, found)
     refuse_strangers(truth, found, _called(inputs), by_ids=said is not None)
@@ -130,26 +131,21 @@ def _truth(inputs: EvaluationInputs) -> Given:
         return given_snapshot(inputs.holdout_id, inputs.snapshot)
     if inputs.truth is None:
         raise UsageError("There is no truth to evaluate against.")
-    path, wanted = inputs.truth, inputs.truth_format
-    files = inputs.truth_files or local_files(path)
-    document = _document(files) if wanted in {"auto", "coco"} else None
-    if document is not None:
-        return read_document(document, scored=False)
-    if wanted.startswith(TEXT) or (wanted == "auto" and are_text_rows(files)):
-        return read_text_rows(path, files, {}, _shape(wanted))
-    return read_label_set(path, files, wanted, scored=False, as_written=inputs.box_edges != "format")
+    return _read(inputs, inputs.truth, inputs.truth_files or local_files(inputs.truth), None)
 
 
-def _predictions(inputs: EvaluationInputs, files: LocalFiles, truth: Given) -> Given:
-    path, wanted = inputs.predictions, inputs.predictions_format
-    if path.suffix == ".parquet":
+def _read(inputs: EvaluationInputs, path: Path, files: LocalFiles, truth: Given | None) -> Given:
+    """Return what the labels at `path` say: the truth, or where that is known already, the predictions."""
+    scored = truth is not None
+    wanted = inputs.predictions_format if scored else inputs.truth_format
+    if scored and path.suffix == ".parquet":
         return read_table(path)
     document = _document(files) if wanted in {"auto", "coco"} else None
     if document is not None:
-        return read_document(document, scored=True)
+        return read_document(document, scored=scored)
     if wanted.startswith(TEXT) or (wanted == "auto" and are_text_rows(files)):
-        return read_text_rows(path, files, _sizes(truth), _shape(wanted))
-    return read_label_set(path, files, wanted, scored=True, as_written=inputs.box_edges != "format")
+        return read_text_rows(path, files, _sizes(truth) if truth is not None else {}, _shape(wanted))
+    return read_label_set(path, files, wanted, scored=scored, as_written=inputs.box_edges != "format")
 
 
 def _shape(wanted: str) -> str:
