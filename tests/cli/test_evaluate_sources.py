@@ -202,10 +202,10 @@ def test_an_archive_that_cannot_be_opened_is_named(said, capsys):
     Path("cut.zip").write_bytes(b"PK\x03\x04 and no more")
     Path("cut.tar.gz").write_bytes(b"\x1f\x8b and no more")
 
-    for name in ("cut.zip", "cut.tar.gz"):
+    for name, why in (("cut.zip", "cannot be read to its end"), ("cut.tar.gz", "it begins as no zip and no tar does")):
         code, _, told = evaluate(capsys, name, "said.json")
         assert code == 1
-        assert told.startswith(f"driveflow: {name}: cannot be read to its end")
+        assert told.startswith(f"driveflow: {name}: {why}")
         assert len(told.strip().splitlines()) == 1
 
 
