@@ -28,6 +28,20 @@ def cost_text(labeling: LabelingSection, frames: int) -> str:
     return f"{_exact(labeling.cost_per_frame) * frames:f} {labeling.currency}".strip()
 
 
+def unaffordable(labeling: LabelingSection) -> str:
+    """Return why the money pays for no frame; empty where it pays for one or is not bounded.
+
+    >>> unaffordable(LabelingSection(cost_per_frame=0.5, budget_money=0.2, currency="EUR"))
+    'labeling.budget_money, 0.2 EUR, pays for no frame at 0.5 EUR each; nothing goes to annotators'
+    """
+    if not labeling.budget_frames or affordable_frames(labeling):
+        return ""
+    money, each = (
+        f"{_exact(value):f} {labeling.currency}".strip() for value in (labeling.budget_money, labeling.cost_per_frame)
+    )
+    return f"labeling.budget_money, {money}, pays for no frame at {each} each; nothing goes to annotators"
+
+
 def _exact(money: float) -> Decimal:
     """Return `money` as it is written, so that ten times 0.1 is 1."""
     return Decimal(repr(money))

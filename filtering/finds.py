@@ -12,6 +12,7 @@ from driveflow.canonical import Json
 from driveflow.flow.sections import CornerCaseSection
 from filtering.miners.catalog import miner_of
 from filtering.miners.material import Material, Scores
+from filtering.nothing_found import why_nothing
 from filtering.rarity import case_mask, shuffled
 
 _NORMAL_95: Final = 1.959964
@@ -43,6 +44,7 @@ class Find:
     scores: tuple[float, ...]
     precision: Precision | None = None
     taken: int = 0
+    why: str = ""  # nothing was found; empty where something was
 
     def to_json(self) -> dict[str, Json]:
         """Return the find as JSON: how its score is computed, against what, and the score of every frame."""
@@ -59,6 +61,7 @@ class Find:
             "found": len(self.frame_ids),
             "taken": self.taken,
             "precision": None if right is None else dict(asdict(right)),
+            "why": self.why,
             "scores": scores,
         }
 
@@ -66,7 +69,8 @@ class Find:
 def find(material: Material, case: CornerCaseSection, seed: int, reviews: Iterable[Said] = ()) -> Find:
     """Return all frames of one corner case; equal scores come in a random order that depends on no order of frames."""
     miner = miner_of(case)
-    scores = _within(material, case, miner.score(material))
+    every = miner.score(material)
+    scores = _within(material, case, every)
     ids = material.tables.frames["frame_id"].to_pylist()
     score_of = {ids[row]: float(scores[row]) for row in np.flatnonzero(~np.isnan(scores)).tolist()}
     ordered = shuffled(score_of, f"{case.name} {seed}")
@@ -80,6 +84,7 @@ def find(material: Material, case: CornerCaseSection, seed: int, reviews: Iterab
         frame_ids=tuple(ordered),
         scores=tuple(score_of[item] for item in ordered),
         precision=precision(case.name, ordered, reviews),
+        why="" if ordered else why_nothing(material, case, every),
     )
 
 

@@ -19,9 +19,10 @@ SPEC = StepSpec("find_corner_cases", ("components.work", "filtering"))
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return the frames to label in order, and what the champion sees in frames without labels."""
-    from components.work.mining_page import mining_page, outlook_metrics
+    from components.work.mining_page import empty_notes, mining_page, outlook_metrics
     from components.work.next_curation import steered_notes, steered_page
     from components.work.table_objects import put_table, read_table
+    from filtering.budget import unaffordable
     from filtering.corner_cases import find_corner_cases
     from filtering.gallery import selection_gallery
 
@@ -32,6 +33,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     predicted = "" if request.predictions is None else put_table(context.place.store, request.predictions)
     told = canonical_json([find.to_json() for find in selection.finds])
     finds = put_object(context.place.store, told.encode(), ".json")
+    poor = unaffordable(search.labeling)
     more = mining_page(selection, search.labeling) + steered_page(request.failed_slices, context.settings)
     return StepResult(
         outputs={"selection": selected, "predictions": predicted, "finds": finds},
@@ -42,7 +44,11 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
             "gallery": selection_gallery(request, selection, search.pixels),
         },
         objects=tuple(uri for uri in (selected, predicted, finds) if uri),
-        notes=steered_notes(request.failed_slices, context.settings),
+        notes=(
+            *steered_notes(request.failed_slices, context.settings),
+            *empty_notes(selection),
+            *((f"{poor}.",) if poor else ()),
+        ),
     )
 
 

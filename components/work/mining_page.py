@@ -28,9 +28,15 @@ def mining_page(selection: "Selection", labeling: LabelingSection) -> str:
         parts.append(f"## Corner cases\n\n{markdown_table(header, rows)}")
         scores = [(find.name, find.formula, find.unit, find.reference) for find in selection.finds]
         parts.append(markdown_table(("corner case", "score", "unit", "compared with"), scores))
+        parts += [f"{note}\n" for note in empty_notes(selection)]
     if selection.outlook is not None:
         parts.append(_coverage(selection.outlook))
     return "\n".join(parts)
+
+
+def empty_notes(selection: "Selection") -> tuple[str, ...]:
+    """Return a sentence for each corner case that found nothing, which says why."""
+    return tuple(f"Corner case {find.name} found nothing: {find.why}." for find in selection.finds if find.why)
 
 
 def outlook_metrics(selection: "Selection") -> Mapping[str, float]:

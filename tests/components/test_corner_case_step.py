@@ -81,3 +81,15 @@ def test_a_miner_of_objects_gets_their_vectors(tmp_path, miner):
     run(tmp_path, settings(case))
 
     assert (tmp_path / "store" / "vectors").exists()
+
+
+def test_what_found_nothing_and_money_for_no_frame_are_notes_of_the_run(tmp_path):
+    rule = CornerCaseSection(name="snow", where=WhereSection(attributes={"weather": ("snow",)}))
+
+    result = run(tmp_path, settings(rule, budget_money=0.2, cost_per_frame=0.5))
+
+    empty, poor = result.notes
+    assert empty.startswith("Corner case snow found nothing: no kept frame has an attribute weather")
+    assert poor.startswith("labeling.budget_money, 0.2, pays for no frame at 0.5 each")
+    assert empty in result.pages["summary"]
+    assert result.counts["selected"] == 0
