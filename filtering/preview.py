@@ -11,6 +11,7 @@ from driveflow.canonical import Json
 from driveflow.snapshots import SnapshotTables
 from filtering.borderline import Judged, judged_frames
 from filtering.filter_frames import FilterOutcome, FilterRequest, filter_frames
+from filtering.idle_settings import idle_settings
 from filtering.sweeps import Sweep, sweeps
 
 SHARES: Final = (0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25)
@@ -106,6 +107,7 @@ class Preview:
             "saves": saves,
             "limits": [item.to_json() for item in self.limits],
             "sweeps": [item.to_json() for item in self.sweeps],
+            "notes": list(idle_settings(self.request.filters, self.request.tables)),
         }
 
 

@@ -118,6 +118,7 @@ def _look(asked: _Asked, flow: "Flow", place: "Place", frames: _Frames) -> "tupl
     from driveflow.signal_store import SignalStore
     from driveflow.withdrawn import withdrawn_ids
     from filtering.fingerprint import fingerprint_frames
+    from filtering.idle_settings import idle_settings
     from filtering.preview import Price, preview, training_frames
     from filtering.preview_page import preview_page
     from filtering.sampled import sample_drives
@@ -132,6 +133,8 @@ def _look(asked: _Asked, flow: "Flow", place: "Place", frames: _Frames) -> "tupl
     if asked.html is not None:
         write_file(asked.html, preview_page(seen, pixels).encode(), "--html")
         say(f"Wrote {asked.html}")
+    for note in idle_settings(request.filters, request.tables):
+        say(f"note: {note}")
     told: dict[str, Json] = {
         "flow": flow.name,
         **frames.told,

@@ -28,12 +28,14 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     from driveflow.snapshots import Beside, open_snapshot, write_snapshot
     from filtering.filter_frames import filter_frames
     from filtering.gallery import filter_gallery
+    from filtering.idle_settings import idle_settings
 
     settings: Any = context.settings
     snapshot = open_snapshot(str(inputs["snapshot"]))
     pixels = open_pixels(snapshot, context.place)
     request = _request(context, snapshot, pixels, read_table(str(inputs["signals"])))
     outcome = filter_frames(request)
+    idle = idle_settings(request.filters, request.tables)
     made_by = {
         "step": SPEC.name,
         "code": code_digest(*SPEC.trades),
@@ -47,8 +49,11 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     return StepResult(
         outputs={"snapshot": kept.uri},
         counts=outcome.counts,
+        notes=idle,
         pages={
-            "summary": counts_page("Filter", outcome.counts, _batches_page(outcome.batches)),
+            "summary": counts_page(
+                "Filter", outcome.counts, _batches_page(outcome.batches) + "".join(f"\n{note}\n" for note in idle)
+            ),
             "gallery": filter_gallery(request, outcome, pixels),
         },
         objects=(kept.uri,),
