@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
 from driveflow.formats.source_split import spell_split
@@ -56,18 +57,16 @@ def _seen(batches: Sequence[tuple[str, pl.DataFrame]], rules: SplitRules) -> tup
 
     `frame` is where in the ids, which are sorted, that of the frame is.
     """
-    frame_ids = pl.concat(table["frame_id"].unique() for _, table in batches).unique().sort()
-    known = pl.DataFrame({"frame_id": frame_ids}).with_row_index("frame")
-    parts = [
-        table.select(SEEN)
-        .join(known, on="frame_id", maintain_order="left")
-        .select("frame", "drive", "source_split", name=pl.lit(name), number=pl.lit(number, pl.Int64))
-        .unique(["frame", "drive", "source_split"], keep="first", maintain_order=True)
+    told = pl.concat(
+        table.select(SEEN).with_columns(name=pl.lit(name), number=pl.lit(number, pl.Int64))
         for number, (name, table) in enumerate(batches)
-    ]
-    seen = pl.concat(parts)
-    if len({name for name, _ in batches}) < len(batches):
-        seen = seen.unique(["frame", "drive", "source_split", "name"], keep="first", maintain_order=True)
+    )
+    numbers = told["frame_id"].rank("dense") - 1
+    examples = np.empty(int(numbers.max() or 0) + 1 if len(numbers) else 0, np.int64)  # type: ignore[arg-type]
+    examples[numbers.to_numpy()] = np.arange(len(numbers))
+    frame_ids = told["frame_id"].gather(pl.Series(examples))
+    seen = told.drop("frame_id").with_columns(frame=numbers)
+    seen = seen.unique(["frame", "drive", "source_split", "name"], keep="first", maintain_order=True)
     held = [name for name in seen["source_split"].unique() if spell_split(name or "") in rules.held]
     is_held = pl.col("drive").is_in(list(rules.holdout.drives)) | pl.col("source_split").is_in(held)
     fixed = pl.lit(None, pl.String)

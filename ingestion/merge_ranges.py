@@ -10,16 +10,16 @@ from itertools import pairwise
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.aside import Aside, give_back, let_go
 from ingestion.merge_boxes import BoxRules, Settler
 from ingestion.merge_choose import Part
 from ingestion.merge_frames import United, Voice, unite_frames, unite_sources
-from ingestion.merge_range_boxes import BoxPart, RangeOfBoxes, unite_range
+from ingestion.merge_range_boxes import RangeOfBoxes, unite_range
+from ingestion.merge_stack import Stack, place_rows, stack_parts
 
-_ROWS_AT_ONCE = 120_000  # looked at together; bounds memory, not the result
+_ROWS_AT_ONCE = 240_000  # looked at together; bounds memory, not the result
 _SAMPLES = 64  # of so many rows, to cut ranges by
 
 
@@ -63,9 +63,9 @@ class _Union:
     once: dict[str, int] = field(default_factory=lambda: {"frames": 0, "sources": 0})
     leaked: int = 0
 
-    def note(self, kind: str, united: United) -> None:
+    def note(self, kind: str, united: United, stack: Stack) -> None:
         """Count what is there once, and keep the conflicts for their turn."""
-        self.once[kind] += united.table.height
+        self.once[kind] += united.table.height + int((~stack.is_shared).sum())
         for turn, row in zip(united.turns, united.conflicts, strict=True):
             told = self.conflicts.setdefault((kind, turn), Aside(columns.CONFLICTS))
             told.add(pa.Table.from_pylist([row], schema=columns.CONFLICTS))
@@ -128,37 +128,21 @@ def _cuts(frames: pa.ChunkedArray | pl.Series, firsts: Sequence[str]) -> list[in
 
 
 def _unite(some: Mapping[int, Part], places: pl.DataFrame, union: _Union) -> None:
-    frames, sources = (
-        pl.concat(_told(getattr(part, name), turn, part.name) for turn, part in some.items())
-        for name in ("frames", "sources")
-    )
-    looked = frames.select("frame_id", "annotated_classes", "turn", "by")
-    parts = [BoxPart(turn, part.name, part.boxes) for turn, part in some.items()]
-    found = unite_range(RangeOfBoxes(parts, looked, places), union.settler)
+    frames = stack_parts(some, "frames")
+    said = frames.shared()
+    shared = said["frame_id"].unique()
+    boxes = RangeOfBoxes(stack_parts(some, "boxes", shared), said, places)
+    found = unite_range(boxes, union.settler)
     union.leaked += found.leaked
     union.boxes.add(found.boxes)
-    once = unite_frames(frames, union.rules.voice)
-    union.note("frames", once)
-    placed = once.table.drop("split", "drive_group").join(places, on="frame_id").sort("place")
-    kept = _without_disputed(placed, found.disputed)
-    union.frames.add(kept.select(columns.FRAMES.names).to_arrow().cast(columns.FRAMES))
-    heard = unite_sources(sources)
-    union.note("sources", heard)
-    union.sources.add(_placed_sources(heard.table, places))
-
-
-def _told(table: pa.Table, turn: int, by: str) -> pl.DataFrame:
-    return pl.DataFrame(pl.from_arrow(table)).with_columns(turn=pl.lit(turn, pl.Int64), by=pl.lit(by))
-
-
-def _placed_sources(sources: pl.DataFrame, places: pl.DataFrame) -> pa.Table:
-    """Return the sources of placed frames by key; `place` goes as their frames do, and is sorted faster than texts."""
-    found = sources.join(places.select("frame_id", "place"), on="frame_id")
-    keys = ["place", *columns.KEYS["sources"][1:]]
-    table = found.select(keys).to_arrow(compat_level=pl.CompatLevel.oldest())
-    order = pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys])
-    ordered = found.select(columns.SOURCES.names).select(pl.all().gather(pl.Series(order.to_numpy())))
-    return ordered.to_arrow().cast(columns.SOURCES)
+    once = unite_frames(said, union.rules.voice)
+    union.note("frames", once, frames)
+    kept = _without_disputed(once.table, found.disputed)
+    union.frames.add(place_rows(frames, kept, places, columns.KEYS["frames"]))
+    sources = stack_parts(some, "sources", shared)
+    heard = unite_sources(sources.shared())
+    union.note("sources", heard, sources)
+    union.sources.add(place_rows(sources, heard.table, places.select("frame_id", "place"), columns.KEYS["sources"]))
 
 
 def _without_disputed(frames: pl.DataFrame, disputed: pl.DataFrame) -> pl.DataFrame:

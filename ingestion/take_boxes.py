@@ -158,7 +158,11 @@ def _mapped(boxes: pl.DataFrame, speakers: pl.DataFrame, classes: ClassMap, batc
     rows = [(name, own, name in classes.ignored) for name, to in classes.outcomes.items() for own in to]
     schema = [("class_name", pl.String()), ("to", pl.String()), ("ignored", pl.Boolean())]
     outcomes = pl.DataFrame(rows, schema=schema, orient="row")
-    found = boxes.join(outcomes, on="class_name", how="inner", maintain_order="left_right")
+    meant = boxes.select("class_name").join(outcomes, on="class_name", how="left", maintain_order="left_right")
+    if meant.height == boxes.height and not meant["to"].has_nulls():  # each becomes one box, which is mostly so
+        found = boxes.hstack(meant.select("to", "ignored"))
+    else:
+        found = boxes.join(outcomes, on="class_name", how="inner", maintain_order="left_right")
     if found["ignored"].any():
         told = zip(found["attributes"], found["class_name"], found["ignored"], strict=True)
         attributes = [_with_foreign_class(text, name) if ignored else text for text, name, ignored in told]

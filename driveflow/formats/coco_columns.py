@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeGuard
 
 import msgspec
 import numpy as np
@@ -50,11 +50,18 @@ def annotation_columns(annotations: Annotations) -> pl.DataFrame:
     usable, ignore, attributes and score. A box is usable that has an area and finite corners; `own_id` is empty where
     it is not unique: ours (`box_id`) in its image, COCO's in the file.
     """
-    plain = [annotation for annotation in annotations if isinstance(annotation, PlainAnnotation)]
-    found = _spelled(plain_columns(plain)) if plain else _columns([whole(annotation) for annotation in annotations])
+    if _are_plain(annotations):
+        found = _spelled(plain_columns(annotations))
+    else:
+        found = _columns([whole(annotation) for annotation in annotations])
     x1, y1, x2, y2 = (found[name] for name in ("x1", "y1", "x2", "y2"))
     usable = x1.is_finite() & y1.is_finite() & x2.is_finite() & y2.is_finite() & (x2 > x1) & (y2 > y1)
     return found.with_columns(usable=usable).with_row_index("row")
+
+
+def _are_plain(annotations: Annotations) -> TypeGuard[Sequence[PlainAnnotation]]:
+    """Tell of which kind all annotations of a file are."""
+    return bool(annotations) and isinstance(annotations[0], PlainAnnotation)
 
 
 def plain_columns(annotations: Sequence[PlainAnnotation]) -> Numbers:
