@@ -13,6 +13,7 @@ from driveflow.formats.near_time import NearTimes
 from driveflow.formats.path_index import plain_path
 from driveflow.tables import CLOCKS
 from ingestion.capture_times import COUNTS, MOMENT, OFFSET, CaptureTime, TimeCellError, count_ns, moment_ns
+from ingestion.column_names import misnamed
 from ingestion.parquet_rows import NoParquetError, parquet_rows
 
 _TEXTS = ("drive", "camera")
@@ -112,6 +113,7 @@ def _read_parquet(sheet: _Sheet, data: bytes) -> None:
 
 def _has_paths(sheet: _Sheet, header: Sequence[str]) -> bool:
     if "path" in header:
+        sheet.notes += misnamed(sheet.path, header)
         return True
     columns = list(header[:10])
     sheet.notes.append(f"{sheet.path} has no column 'path', only {columns}; it is not read as metadata.")

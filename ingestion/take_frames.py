@@ -48,17 +48,24 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
     """
     hints = _hints(labels)
     drives = assign_drives(section, [_drive_hints(looked, hints, metadata) for looked in kept])
-    sources, zeros = [], 0
+    sources, zeros, nowhere = [], 0, 0
     for looked in kept:
         place = looked.file.place
         data, said = metadata.rows.get(place, _NOTHING), hints.get(place, {})
         time = source_time(data, said, section)
-        sources.append({**_source(looked, said, data, time, section), "drive": drives[place]})
+        source = {**_source(looked, said, data, time, section), "drive": drives[place]}
         zeros += time.was_zero
+        if source["lat"] == 0 == source["lon"]:  # off Africa, where no road is: what a receiver without a fix says
+            source |= {"lat": None, "lon": None}
+            nowhere += 1
+        sources.append(source)
     order = _cut_drives(kept, sources, labels, metadata, section)
     attributes = _attributes(kept, labels, metadata)
     frames = list(_frames(kept, sources, attributes, section))
     unset = [f"{zeros} stamps of zero are of a clock that was not set: no times."] if zeros else []
+    unset += (
+        [f"{nowhere} places of latitude 0, longitude 0 are of a receiver without a fix: no places."] if nowhere else []
+    )
     return TakenFrames(frames, sources, attributes.conflicts, order.jumps, (*order.notes, *unset))
 
 

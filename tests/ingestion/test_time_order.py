@@ -174,3 +174,14 @@ def test_labels_that_name_a_time_a_little_off_find_their_picture_and_the_import_
     assert joined.counts["boxes"] == 1
     assert [row["reason"] for row in joined.beside.quarantine.to_pylist()] == ["label_nearest_picture"]
     assert (apart.counts["boxes"], apart.counts["boxes_quarantined"]) == (0, 1)
+
+
+def test_a_place_of_zero_and_zero_is_none(tmp_path):
+    rows = ["path,lat,lon", "a.jpg,0,0", "b.jpg,0.0,11.5", "c.jpg,48.1,0"]
+    write(tmp_path / "b", {**{f"{name}.jpg": picture(name) for name in "abc"}, "metadata.csv": "\n".join(rows)})
+
+    found = bring_in(tmp_path / "b")
+
+    places = zip(*(found.tables.sources.sort_by("path")[name].to_pylist() for name in ("lat", "lon")), strict=True)
+    assert list(places) == [(None, None), (0.0, 11.5), (48.1, 0.0)]
+    assert "1 places of latitude 0, longitude 0 are of a receiver without a fix: no places." in found.notes
