@@ -9,9 +9,11 @@ import pyarrow as pa
 from driveflow import tables as columns
 from driveflow.canonical import Json
 from driveflow.snapshots import Snapshot
+from ingestion.diff_places import CORNERS, pair_places
 
 _MAX_GROUPS = 100
 _SEPARATOR = "\x1f"  # no class is called so
+_BOX_KEYS = columns.KEYS["boxes"]
 _FRAME_PARTS = ("attributes", "split", "annotated_classes", "drive_group")
 
 
@@ -41,12 +43,14 @@ def diff_snapshots(first: Snapshot, second: Snapshot, limit: int = 10) -> dict[s
     """Return what leads from `first` to `second`, with `limit` examples of each kind; all is counted.
 
     A frame is the same while its bytes are. A box is unchanged where one just like it is on the other side, also where
-    that has another id (`boxes_renamed`) or came another way (`boxes_other_origin`: another batch, campaign or model);
-    of what is left, boxes of one id are one that changed. The drive told is that of a frame's first source.
+    that has another id (`boxes_renamed`), came another way (`boxes_other_origin`: another batch, campaign or model), or
+    has corners that are rounded in another way (`boxes_rounded`, by at most `most_rounding_px`). Of what is left, boxes
+    at one place are one that changed, and so are those of one id that overlap or came the same way. The drive told is
+    that of a frame's first source.
     """
     frames = _change(_frames(first), _frames(second), columns.KEYS["frames"])
     sources = _change(_frame(first.sources()), _frame(second.sources()), columns.KEYS["sources"])
-    boxes, renamed, from_elsewhere = _box_changes(_frame(first.boxes()), _frame(second.boxes()))
+    boxes, alike = _box_changes(_frame(first.boxes()), _frame(second.boxes()))
     drives = _drives(first, second)
     return {
         "first": first.snapshot_id,
@@ -55,15 +59,15 @@ def diff_snapshots(first: Snapshot, second: Snapshot, limit: int = 10) -> dict[s
         "frames": frames.counts(),
         "sources": sources.counts(),
         "boxes": boxes.counts(),
-        "boxes_renamed": renamed,
-        "boxes_other_origin": from_elsewhere,
+        **alike,
         "classes": {
             "added": sorted(set(second.classes) - set(first.classes)),
             "removed": sorted(set(first.classes) - set(second.classes)),
         },
         "by_class": _by_class(boxes),
         "by_drive": _by_drive(frames, boxes, drives),
-        "changed": _changed_parts(frames),
+        "changed": _changed_parts(frames, _FRAME_PARTS),
+        "boxes_changed": _changed_boxes(boxes),
         "splits": _moves(frames.changed, "split"),
         "class_changes": _moves(boxes.changed, "class_name"),
         "annotated": _annotated(frames.changed),
@@ -92,20 +96,39 @@ def _change(first: pl.DataFrame, second: pl.DataFrame, keys: Sequence[str], asid
     return _Change(added, removed, changed, both.height - changed.height)
 
 
-def _box_changes(first: pl.DataFrame, second: pl.DataFrame) -> tuple[_Change, int, int]:
-    """Return how boxes changed, how many have another id, and how many another origin, and are else the same."""
+def _box_changes(first: pl.DataFrame, second: pl.DataFrame) -> tuple[_Change, dict[str, Json]]:
+    """Return how boxes changed, and how many of the unchanged have what else, by the names that the report has."""
     found, renamed = _box_change(first, second)
-    one, other = _sides(found, first.columns)
-    if one.is_empty() or other.is_empty():
-        return found, renamed, 0
-    rest, more = _box_change(one, other, aside=("origin",))
-    whole = _Change(rest.added, rest.removed, rest.changed, found.unchanged + rest.unchanged)
-    return whole, renamed + more, rest.unchanged
+    rest, more = _box_change(*_sides(found, first.columns), aside=("origin",))
+    placed = pair_places(*_sides(rest, first.columns))
+    differs = pl.any_horizontal(_differs(name) for name in first.columns if name not in {*_BOX_KEYS, "origin"})
+    moved, rounded = placed.pairs.filter(differs), placed.pairs.filter(~differs)
+    last = _of_one_id(_change(placed.rest, placed.rest_b, _BOX_KEYS), first.columns)
+    changed = pl.concat([moved.drop("rounded_px"), last.changed.with_columns(box_id_b="box_id").select(
+        moved.drop("rounded_px").columns)])  # fmt: skip
+    unchanged = found.unchanged + rest.unchanged + rounded.height
+    return _Change(last.added, last.removed, changed, unchanged), {
+        "boxes_renamed": renamed + more,
+        "boxes_other_origin": rest.unchanged,
+        "boxes_rounded": rounded.height,
+        "most_rounding_px": placed.most_rounding_px,
+    }
+
+
+def _of_one_id(change: _Change, names: Sequence[str]) -> _Change:
+    """Return `change` where boxes of one id are one only if they overlap or came the same way: batches count alike."""
+    overlap = pl.all_horizontal(
+        pl.min_horizontal(f"{axis}2", f"{axis}2_b") > pl.max_horizontal(f"{axis}1", f"{axis}1_b") for axis in "xy"
+    )
+    same = change.changed.filter(overlap | (pl.col("origin") == pl.col("origin_b")))
+    other = change.changed.join(same.select(_BOX_KEYS), on=list(_BOX_KEYS), how="anti")
+    one, two = _sides(_Change(change.added, change.removed, other, 0), names)
+    return _Change(two, one, same, change.unchanged)
 
 
 def _box_change(first: pl.DataFrame, second: pl.DataFrame, aside: Sequence[str] = ()) -> tuple[_Change, int]:
     """Return how boxes changed, and how many have another id and are else the same: a merge may give them new ones."""
-    keys, names = columns.KEYS["boxes"], first.columns
+    keys, names = _BOX_KEYS, first.columns
     by_id = _change(first, second, keys, aside)
     one, other = _sides(by_id, names)
     content = [name for name in names if name not in {"box_id", *aside}]
@@ -124,7 +147,7 @@ def _box_change(first: pl.DataFrame, second: pl.DataFrame, aside: Sequence[str] 
 
 def _sides(change: _Change, names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Return the boxes of either side that the other has not got, or not like that."""
-    keys = columns.KEYS["boxes"]
+    keys = _BOX_KEYS
     after = {f"{name}_b": name for name in names if name not in keys}
     one = pl.concat([change.removed, change.changed.select(names)])
     return one, pl.concat([change.added, change.changed.select(*keys, *after).rename(after).select(names)])
@@ -177,9 +200,16 @@ def _counted(columns_: Mapping[str, pl.Series], key: str) -> pl.DataFrame:
     return pl.concat(parts).group_by(key).agg(counts)
 
 
-def _changed_parts(frames: _Change) -> dict[str, Json]:
-    """Return how many frames changed in each part that may change."""
-    return {part: frames.changed.filter(_differs(part)).height for part in _FRAME_PARTS}
+def _changed_parts(change: _Change, parts: Sequence[str]) -> dict[str, Json]:
+    """Return how many rows changed in each part that may change."""
+    return {part: change.changed.filter(_differs(part)).height for part in parts}
+
+
+def _changed_boxes(boxes: _Change) -> dict[str, Json]:
+    """Return how many boxes changed in what; which id they have and which way they came is no change of its own."""
+    corners = pl.any_horizontal(_differs(name) for name in CORNERS)
+    parts = [name for name in _BOX_PARTS if name not in {"box_id", "origin", *CORNERS}]
+    return {"corners": boxes.changed.filter(corners).height, **_changed_parts(boxes, parts)}
 
 
 def _differs(part: str) -> pl.Expr:
@@ -218,7 +248,7 @@ def _examples(frames: _Change, boxes: _Change, drives: pl.DataFrame, limit: int)
 
 
 _OF_A_BOX = ("frame_id", "box_id", "class_name", "x1", "y1", "x2", "y2")
-_BOX_PARTS = tuple(name for name in columns.BOXES.names if name not in columns.KEYS["boxes"])
+_BOX_PARTS = tuple(name for name in columns.BOXES.names if name != "frame_id")
 
 
 def _rows(table: pl.DataFrame, drives: pl.DataFrame, limit: int) -> list[Json]:

@@ -50,7 +50,7 @@ def _text(found: Mapping[str, Any]) -> str:
     ]
     looked = [(row["class_name"], f"{row['looked_for_now']:,}", f"{row['no_longer']:,}") for row in found["annotated"]]
     moves = [(kind, move, f"{count:,}") for kind in ("splits", "class_changes") for move, count in found[kind].items()]
-    parts = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in found["changed"].items() if count)
+    parts = {"frames": found["changed"], "boxes": found["boxes_changed"]}
     return joined(
         drawn(("from A to B", *kinds), tables),
         _unchanged_but(found),
@@ -58,14 +58,21 @@ def _text(found: Mapping[str, Any]) -> str:
         drawn([name.replace("_", " ") for name in largest[0]], drives) if drives else "",
         drawn(("class", "looked for now", "no longer"), looked) if looked else "",
         drawn(("of", "from -> to", "count"), moves) if moves else "",
-        f"frames changed in: {parts}" if parts else "",
+        "\n".join(line for name, counts in parts.items() if (line := _changed_in(name, counts))),
         *_examples(found["examples"]),
     )
 
 
+def _changed_in(what: str, counts: Mapping[str, int]) -> str:
+    told = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items() if count)
+    return f"{what} changed in: {told}" if told else ""
+
+
 def _unchanged_but(found: Mapping[str, Any]) -> str:
     """Say what differs in boxes that count as unchanged."""
-    counts = {"another id": found["boxes_renamed"], "another origin": found["boxes_other_origin"]}
+    rounded = f"corners rounded in another way, by at most {found['most_rounding_px']:.1g} px"
+    counts = {"another id": found["boxes_renamed"], "another origin": found["boxes_other_origin"],
+              rounded: found["boxes_rounded"]}  # fmt: skip
     told = [f"{count:,} have {what}" for what, count in counts.items() if count]
     return f"Of the unchanged boxes {', '.join(told)}." if told else ""
 

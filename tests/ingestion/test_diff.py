@@ -3,11 +3,13 @@
 from dataclasses import replace
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from driveflow.snapshots import Beside, write_snapshot
 from ingestion.diff import diff_snapshots
 from tests.ingestion.strategies import batches
+from tests.ingestion.test_merge_rules import person
 
 
 @settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -30,7 +32,10 @@ def test_what_went_what_came_and_what_stayed_add_up(tmp_path, one, other):
     same = all(
         there[name][way] == 0 for name in ("frames", "sources", "boxes") for way in ("added", "removed", "changed")
     )
-    assert (same and not there["boxes_renamed"] and not there["boxes_other_origin"]) == there["equal"]
+    otherwise = ("boxes_renamed", "boxes_other_origin", "boxes_rounded")
+    assert (same and not any(there[name] for name in otherwise)) == there["equal"]
+    assert [there[name] for name in otherwise] == [back[name] for name in otherwise]
+    assert there["boxes_changed"] == back["boxes_changed"]
 
 
 @settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -59,3 +64,67 @@ def test_boxes_that_came_another_way_are_what_they_were(tmp_path, one):
     assert found["boxes"] == {"added": 0, "removed": 0, "changed": 0, "unchanged": boxes.num_rows}
     assert found["boxes_other_origin"] == boxes.num_rows
     assert found["by_class"] == found["examples"]["boxes_changed"] == []
+
+
+def _diff(tmp_path, boxes, boxes_b):
+    """Compare two who drew `boxes` and `boxes_b` in one frame: (class, x1) or (class, x1, what differs)."""
+    snapshots = [write_snapshot(tmp_path.as_uri(), person(name, *drawn).tables, Beside(), {})
+                 for name, drawn in (("a", boxes), ("b", boxes_b))]  # fmt: skip
+    return diff_snapshots(*snapshots)
+
+
+def _counts(found):
+    return tuple(found["boxes"][kind] for kind in ("added", "removed", "changed", "unchanged"))
+
+
+@pytest.mark.parametrize(
+    ("off", "counts", "rounded"),
+    [(1e-7, (0, 0, 0, 1), 1), (0.01, (0, 0, 0, 1), 1), (0.02, (0, 0, 1, 0), 0), (1.0, (0, 0, 1, 0), 0),
+     (1.01, (1, 1, 0, 0), 0)],
+)  # fmt: skip
+def test_a_box_of_another_id_at_one_place_is_unchanged_within_rounding_and_changed_within_a_pixel(
+    tmp_path, off, counts, rounded
+):
+    found = _diff(tmp_path, [("car", 0.0)], [("car", off, {"x2": 10.0})])
+
+    assert (_counts(found), found["boxes_rounded"]) == (counts, rounded)
+    assert found["most_rounding_px"] == pytest.approx(off if rounded else 0.0)
+
+
+def test_what_changed_in_boxes_at_one_place_is_counted_without_what_is_rounding(tmp_path):
+    found = _diff(
+        tmp_path,
+        [("car", 0.0), ("car", 50.0), ("car", 80.0)],
+        [("truck", 80.0, {"x2": 90.0 + 1e-9}), ("car", 0.0, {"attributes": '{"occluded":true}'}), ("car", 50.5)],
+    )
+
+    assert _counts(found) == (0, 0, 3, 0)
+    assert {name: count for name, count in found["boxes_changed"].items() if count} == {
+        "corners": 1, "class_name": 1, "attributes": 1
+    }  # fmt: skip
+    assert found["class_changes"] == {"car -> truck": 1}
+
+
+def test_of_boxes_on_one_another_those_of_one_class_and_then_the_nearest_are_one(tmp_path):
+    found = _diff(
+        tmp_path, [("car", 0.0), ("truck", 0.0), ("truck", 0.5)], [("truck", 0.5), ("truck", 0.0), ("car", 0.4)]
+    )
+
+    assert _counts(found) == (0, 0, 1, 2)
+    assert found["boxes_changed"]["class_name"] == 0
+
+
+def test_a_prediction_is_never_taken_for_what_somebody_drew(tmp_path):
+    found = _diff(tmp_path, [("car", 0.0)], [("car", 0.0, {"score": 0.9, "box_id": "p"})])
+
+    assert _counts(found) == (1, 1, 0, 0)
+
+
+def test_boxes_of_one_id_from_two_batches_are_one_only_where_they_overlap(tmp_path):
+    found = _diff(
+        tmp_path,
+        [("car", 0.0, {"box_id": "1"}), ("car", 50.0, {"box_id": "2"})],
+        [("car", 5.0, {"box_id": "1"}), ("car", 80.0, {"box_id": "2"})],
+    )
+
+    assert _counts(found) == (1, 1, 1, 0)
