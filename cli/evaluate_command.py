@@ -98,9 +98,13 @@ def _inputs(
     """Return what is to be evaluated, and the snapshot that the truth is."""
     from dataclasses import replace
 
+    from driveflow.errors import UsageError
     from validation.inputs.read_inputs import EvaluationInputs
 
     truth, predictions = said
+    for option, text in (("--truth", truth), ("--predictions", predictions)):
+        if not text.strip():
+            raise UsageError(f"{option} is empty; name a file, a folder, an archive or an address.")
     found = sides.bring(predictions)
     of_truth, _, of_predictions = label_format.partition(",")
     inputs = EvaluationInputs(

@@ -91,6 +91,7 @@ def test_published_files_are_measured_through_the_command(capsys):
         (("--iou", "many"), 2, "thresholds are numbers"),
         (("--iou", "1.5"), 2, "over 0 and up to 1"),
         (("--slices", "colour"), 2, "'colour': no frame has such an attribute"),
+        (("--slices", "weather"), 2, "Also known: class, size, occlusion, time_of_day, camera, place"),
         (("--slices", "class*colour"), 2, "'colour' is no dimension"),
         (("--slices", "width >"), 2, "Condition, character 7"),
         (("--mode", "lax"), 2, "lax"),
@@ -103,6 +104,14 @@ def test_what_was_asked_wrongly_is_exit_code_two(files, capsys, words, code, tol
 
     assert left == code
     assert told in said
+
+
+@pytest.mark.parametrize("option", ["--truth", "--predictions"])
+def test_an_option_without_a_word_is_no_folder_that_one_stands_in(files, capsys, option):
+    code, _, told = _evaluate(capsys, files, option, "")
+
+    assert code == 2
+    assert f"{option} is empty; name a file" in told
 
 
 def test_a_file_that_cannot_be_written_is_told_in_one_line(files, capsys, tmp_path):

@@ -99,6 +99,16 @@ def test_ids_of_the_truth_may_be_names_of_pictures(tmp_path, names):
         assert measured(tmp_path, truth, said).numbers["AP"] == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("moment", [1.5, "1.5"])
+def test_an_id_with_a_fraction_is_no_whole_number_and_no_name_with_an_extension(tmp_path, moment):
+    with pytest.raises(InvalidInputError, match=r"it names \['1.5'\]"):
+        measured(tmp_path, TRUTH, [{**result(1, BOX), "image_id": moment}])
+
+    truth = {**TRUTH, "images": [{**TRUTH["images"][0], "file_name": "1.5.jpg"}, TRUTH["images"][1]]}
+    found = measured(tmp_path, truth, [{**result(1, BOX), "image_id": moment}])
+    assert (kinds(found)["image_id_is_name"], found.numbers["AR100"]) == (1, pytest.approx(0.5))
+
+
 def test_a_name_that_may_be_two_pictures_is_refused_in_a_list_of_results(tmp_path):
     truth = {**TRUTH, "images": [{**TRUTH["images"][n], "file_name": f"{n}/a.jpg"} for n in (0, 1)]}
 

@@ -136,8 +136,10 @@ def test_an_id_of_two_different_pictures_is_an_error(tmp_path):
     truth = document([annotation(1, 1, BOX)])
     truth["images"] += [{"id": 1, "file_name": "another.jpg"}]
 
-    with pytest.raises(InvalidInputError, match="id 1 is"):
+    with pytest.raises(InvalidInputError, match=r"truth\.json: id 1 is '1\.jpg' and 'another\.jpg': give each an id"):
         measured(tmp_path, truth, FOUND)
+    with pytest.raises(InvalidInputError, match=r"truth\.json: without an id are '1\.jpg' and '2\.jpg'"):
+        measured(tmp_path, {**truth, "images": [{"file_name": f"{n}.jpg"} for n in (1, 2)]}, FOUND)
 
 
 def test_ac_d7_any_list_of_thresholds_gives_its_own_numbers(tmp_path):

@@ -54,6 +54,8 @@ def doubtful_shapes(truth: Given, boxes: RawBoxes, what: str) -> list[Correction
     if boxes.size is None or not len(rows):
         return []
     box = np.column_stack([boxes.corners[rows, :2], boxes.size[rows]])
+    if not np.isfinite(boxes.corners[rows]).all():  # refused later, with its place
+        return []
     limits = truth.frames.select("width", "height").to_numpy()[boxes.frame[rows]]
     known = (limits > 0).all(axis=1)
     if known.any():

@@ -109,7 +109,9 @@ def _once(path: Path, entries: Sequence[_Entry]) -> list[_Entry]:
         other = found.setdefault(key, entry)
         same = getattr(other, "name", None) == getattr(entry, "name", None)
         if not same or getattr(other, "file_name", "") != getattr(entry, "file_name", ""):
-            raise InvalidInputError(f"{path}: id {key} is {other!r} and {entry!r}.")
+            first, second = (repr(getattr(one, "file_name", "") or getattr(one, "name", "")) for one in (other, entry))
+            what = f"id {key} is" if key else "without an id are"
+            raise InvalidInputError(f"{path}: {what} {first} and {second}: give each an id.")
     return list(found.values())
 
 

@@ -43,12 +43,18 @@ class KeyIndex:
 
 
 def whole_numbers(keys: Sequence[Key]) -> Ints | None:
-    """Return ids as numbers, None where any of them is something else."""
+    """Return ids as numbers, None where any of them is something else.
+
+    >>> whole_numbers([7, 8]), whole_numbers([7.0, 8]), whole_numbers([7.5, 8]), whole_numbers(["7"])
+    (array([7, 8]), array([7, 8]), None, None)
+    """
     try:
-        numbers = pa.array(keys, pa.int64())
+        numbers = pa.array(keys)  # of a type that is asked for, fractions would be cut off
+        if numbers.null_count or not (pa.types.is_integer(numbers.type) or pa.types.is_floating(numbers.type)):
+            return None if len(numbers) else np.zeros(0, np.int64)
+        return np.asarray(numbers.cast(pa.int64()))
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
         return None
-    return np.asarray(numbers) if not numbers.null_count else None
 
 
 def _table(places: dict[str, int]) -> Ints:

@@ -80,7 +80,8 @@ def xywh_columns(boxes: Sequence[tuple[float, float, float, float] | None]) -> t
     whole = [_MISSING if box is None else box for box in boxes] if None in boxes else boxes
     given = np.array(whole, np.float64).reshape(-1, 4)
     size = given[:, 2:].copy()
-    given[:, 2:] += given[:, :2]
+    with np.errstate(over="ignore"):  # an end that is no number is refused with its place
+        given[:, 2:] += given[:, :2]
     return given, size
 
 

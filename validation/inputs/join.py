@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from driveflow.errors import InvalidInputError
+from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.picture_finder import stem_of
 from validation.inputs.frame_names import frame_places
 from validation.inputs.given import GIVEN_FRAMES, Given
@@ -92,9 +93,10 @@ def refuse_strangers(truth: Given, found: Predicted, source: str, *, by_ids: boo
         )
     if truth.known_classes and not (found.boxes.label < truth.known_classes).any():
         known = _known(truth.classes[: truth.known_classes], by_ids=by_ids)
+        ids = _NO_IDS if by_ids and not any(_listed(truth.classes["key"], truth)) else ""
         raise InvalidInputError(
             f"{source}: no prediction is of a class of the truth: it says {list(found.strange_classes[:_SHOWN])}, the "
-            f"truth has {known}. Both must name classes alike."
+            f"truth has {known}. Both must name classes alike{ids}."
         )
 
 
@@ -146,7 +148,8 @@ def _sizes(side: Given, rows: Sequence[int | None]) -> pl.DataFrame:
 def _pictures_called(truth: Given, found: Predicted, source: str) -> list[int | None]:
     """Return the truth's frame for each stranger among the frames, by its name or by the number that its name is."""
     names = found.strange_frames
-    frames = pl.DataFrame([("", name, None, None, "", "", "{}") for name in names], schema=GIVEN_FRAMES, orient="row")
+    whole = [name if kind_of(name) == "picture" else f"{name}.jpg" for name in names]  # 1.5 is no 1 with an extension
+    frames = pl.DataFrame([("", name, None, None, "", "", "{}") for name in whole], schema=GIVEN_FRAMES, orient="row")
     called = truth.frames.with_columns(name=pl.when(pl.col("name") == "").then("key").otherwise("name"))
     places, _loose = frame_places(
         replace(truth, frames=called),

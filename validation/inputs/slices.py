@@ -38,7 +38,7 @@ def _values(name: str, frames: pa.Table, sources: pa.Table) -> dict[str, str]:
     given = pc.unique(table[name]).to_pylist() if name in _COLUMNS else attribute(frames, name).tolist()
     values = sorted({str(value) for value in given if value})
     if not values:
-        known = ", ".join(dict.fromkeys([*DIMENSIONS, *_COLUMNS]))
+        known = ", ".join(word for word in dict.fromkeys([*DIMENSIONS, *_COLUMNS]) if word != name)
         raise UsageError(f"{name!r}: no frame has such an attribute. Also known: {known}, and conditions on frames.")
     if len(values) > _MOST_VALUES:
         example = f"{column} = {_quoted(values[0])}"
