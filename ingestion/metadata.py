@@ -114,6 +114,8 @@ def _read_parquet(sheet: _Sheet, data: bytes) -> None:
 def _has_paths(sheet: _Sheet, header: Sequence[str]) -> bool:
     if "path" in header:
         sheet.notes += misnamed(sheet.path, header)
+        twice = sorted({name for name in header if header.count(name) > 1})
+        sheet.notes += [f"{sheet.path} has the column {name!r} more than once; the last counts." for name in twice]
         return True
     columns = list(header[:10])
     sheet.notes.append(f"{sheet.path} has no column 'path', only {columns}; it is not read as metadata.")

@@ -3,6 +3,7 @@
 import posixpath
 import re
 import unicodedata
+import urllib.parse
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -45,6 +46,7 @@ class PathIndex:
         self._timed = paths if isinstance(paths, TimedPaths) else None
         self._near = NearTimes(self._paths, self._timed.tolerance_ns if self._timed is not None else 0)
         self._named: dict[str, list[str]] = {}
+        self._alike: dict[str, list[str]] = {}
         self._folders: set[str] = set()
 
     def _by_name(self, name: str) -> list[str]:
@@ -90,6 +92,16 @@ class PathIndex:
         found = [known for known in named if ("/" + _fold(known)).endswith(wanted)]
         exact = [known for known in found if ("/" + known).endswith("/" + path.lstrip("/"))]
         return exact or found
+
+    def nearly(self, path: str) -> str:
+        """Return the one file that is called as `path` but for case, extension or escapes of a URL, else nothing."""
+        if not self._alike:
+            alike: dict[str, list[str]] = defaultdict(list)
+            for known in self._paths:
+                alike[_like(known)].append(known)
+            self._alike = dict(alike)
+        found = self._alike.get(_like(urllib.parse.unquote(path.partition("?")[0])), [])
+        return found[0] if len(found) == 1 else ""
 
     def find(self, folders: Sequence[str], path: str) -> list[str]:
         """Return what `path` may mean: the one file under the first of `folders` that has it, else all that end so.
@@ -141,6 +153,11 @@ class PathIndex:
 
 def _is_plain(folder: str) -> bool:
     return folder.rpartition("/")[2].lower() in _PLAIN_FOLDERS
+
+
+def _like(path: str) -> str:
+    name = path.rpartition("/")[2]
+    return _fold((name.rpartition(".")[0] or name).casefold())
 
 
 def _fold(text: str) -> str:

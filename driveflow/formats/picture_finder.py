@@ -40,12 +40,18 @@ class PictureFinder:
         """Return the picture that `label_file` calls `name`; `folders` are looked into first."""
         path = plain_path(name)
         found = self._by_path.find([*folders, *homes(label_file)], path) if path else []
-        return _one(label_file, name, found)
+        return _one(label_file, name, found) if found else self._missing(name)
 
     def stemmed(self, label_file: str, stem: str, folders: Sequence[str] = ()) -> Found:
         """Return the picture that is called `stem` but for its extension."""
         stems = self._stems.find([*folders, *homes(label_file)], plain_path(stem)) if stem else []
-        return _one(label_file, stem, [path for known in stems for path in self._by_stem[known]])
+        found = [path for known in stems for path in self._by_stem[known]]
+        return _one(label_file, stem, found) if found else self._missing(stem)
+
+    def _missing(self, name: str) -> Found:
+        nearly = self._by_path.nearly(plain_path(name))
+        hint = f"; {nearly!r} is called nearly so" if nearly else ""
+        return Found(reason="label_missing_picture", detail=f"{name!r} is no file of this batch{hint}")
 
     def at(self, stem: str) -> list[str]:
         """Return the pictures whose whole path without extension is `stem`."""
@@ -90,7 +96,7 @@ def homes(label_file: str) -> list[str]:
 
 
 def _one(label_file: str, name: str, found: Sequence[str]) -> Found:
-    """Return the one of `found` that is meant: the nearest to the label file, else the one of its split."""
+    """Return the one of `found`, which are some, that is meant: the nearest to the label file, else of its split."""
     if len(found) > 1:
         shared = {path: _shared_folders(label_file, path) for path in found}
         found = [path for path in found if shared[path] == max(shared.values())]
@@ -100,8 +106,6 @@ def _one(label_file: str, name: str, found: Sequence[str]) -> Found:
     if len(found) > 1:
         detail = f"{name!r} may be {found[0]} or {found[1]} ({len(found)} in all)"
         return Found(reason="label_ambiguous_picture", detail=detail)
-    if not found:
-        return Found(reason="label_missing_picture", detail=f"{name!r} is no file of this batch")
     return Found(found[0])
 
 

@@ -16,6 +16,7 @@ from driveflow.formats.label_collector import BoxRow, LabelCollector, label_file
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelSet
 from driveflow.formats.open_images import open_images_files
 from driveflow.formats.picture_finder import Found, stem_of
+from driveflow.formats.plain_text import plain_text
 from driveflow.formats.shapes import Corners, has_area
 from driveflow.formats.sniff import Sniffer
 from driveflow.formats.source_split import spell_split, split_of_file_name, split_of_folders
@@ -32,7 +33,7 @@ def udacity_files(sniffer: Sniffer) -> list[str]:
     texts = sniffer.ending_in(".txt")
     others = set(open_images_files(sniffer))
     tables = [*sniffer.ending_in(".csv", ".tsv"), *(texts if len(texts) <= _MAX_TEXTS else [])]
-    return [path for path in tables if path not in others and layout_of(_text(sniffer.head(path)))]
+    return [path for path in tables if path not in others and layout_of(_text(sniffer.head(path))[0])]
 
 
 def read_udacity(files: LabelFiles, annotations: str = "") -> LabelSet:
@@ -44,7 +45,9 @@ def read_udacity(files: LabelFiles, annotations: str = "") -> LabelSet:
     collector = LabelCollector(files)
     for path in label_files(files, annotations, udacity_files):
         collector.builder.files.add(path)
-        text = _text(files.read(path))
+        text, taken_for = _text(files.read(path))
+        if taken_for:
+            collector.builder.notes.append(f"{path} is no UTF-8 text and is read as {taken_for}.")
         layout = layout_of(text)
         if layout is None:
             collector.problem(path, "label_syntax", "no columns for picture, class and corners")
@@ -54,8 +57,9 @@ def read_udacity(files: LabelFiles, annotations: str = "") -> LabelSet:
     return collector.build()
 
 
-def _text(data: bytes) -> str:
-    return data.decode("utf-8-sig", "replace").replace("\x00", "")
+def _text(data: bytes) -> tuple[str, str]:
+    text, taken_for = plain_text(data)
+    return text.replace("\x00", ""), taken_for
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from driveflow.formats.source_split import known_split, split_of_folders
 from driveflow.formats.xml_tree import XmlElement, XmlError, read_xml
 
 _OWN: Final = (b"<size", b"<filename", b"<object")
+_SIDES: Final = ("xmin", "ymin", "xmax", "ymax")
 _YES_OR_NO: Final = frozenset(["truncated", "difficult", "occluded"])
 _SAYS_NOTHING: Final = frozenset(["", "unspecified", "unknown"])
 
@@ -155,7 +156,7 @@ class _Voc:
         name = element.text_at("name")
         corners = self._corners(element.find("bndbox"))
         if not name or corners is None or not self._is_box(corners):
-            detail = "an object without a name" if not name else f"{name}: no bndbox of a box with an area"
+            detail = "an object without a name" if not name else f"{name}: {_described(element.find('bndbox'))}"
             reason = "label_syntax" if not name else "label_bad_box"
             self.builder.problems.append(LabelProblem(path, reason, detail, element.line, 1))
             return None
@@ -179,7 +180,7 @@ class _Voc:
         if box is None:
             return None
         try:
-            x1, y1, x2, y2 = (float(box.text_at(name)) for name in ("xmin", "ymin", "xmax", "ymax"))
+            x1, y1, x2, y2 = (float(box.text_at(name)) for name in _SIDES)
         except ValueError:
             return None
         if self.as_written:
@@ -209,6 +210,14 @@ class _Voc:
             self.builder.notes.append(
                 f"{self.renamed} VOC files say another picture's name than their own; their own was believed."
             )
+
+
+def _described(box: XmlElement | None) -> str:
+    """Say what stands where a box with an area should be."""
+    if box is None:
+        return "no bndbox"
+    said = ", ".join(f"{name} {box.text_at(name)[:20] or 'missing'}" for name in _SIDES)
+    return f"{said}: no box with an area"
 
 
 def _pixels(text: str) -> int | None:

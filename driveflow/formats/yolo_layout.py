@@ -10,6 +10,7 @@ import yaml
 from driveflow.formats.file_kinds import may_be_picture
 from driveflow.formats.label_set import LabelFiles, LabelProblem
 from driveflow.formats.path_index import PathIndex, folder_of, plain_path
+from driveflow.formats.plain_text import plain_text
 from driveflow.formats.source_split import known_split, split_of_folders
 from driveflow.formats.yolo_lines import YoloNames
 
@@ -72,7 +73,8 @@ def find_sets(files: LabelFiles, index: PathIndex) -> list[YoloSet]:
     for path in files.paths:
         home = re.sub(r"(^|/)labels$", "", folder_of(path))  # labelling tools put the list beside the labels
         if is_names_file(path) and path not in taken and home not in homes:
-            sets.append(YoloSet(YoloNames(_names_in(files, path), path), home, files={path}))
+            sets.append(YoloSet(YoloNames({}, path), home, files={path}))
+            sets[-1].names = YoloNames(_names_in(files, sets[-1], path), path)
             homes.add(home)
     return sets + [
         YoloSet(YoloNames({}, path, trouble=why), folder_of(path), files={path})
@@ -113,8 +115,11 @@ def is_names_file(path: str) -> bool:
     return name == "classes.txt" or name.endswith(".names")
 
 
-def _names_in(files: LabelFiles, path: str) -> dict[int, str]:
-    lines = files.read(path).decode("utf-8-sig", "replace").split("\n")
+def _names_in(files: LabelFiles, found: YoloSet, path: str) -> dict[int, str]:
+    text, taken_for = plain_text(files.read(path))
+    if taken_for:
+        found.notes.append(f"{path} is no UTF-8 text and is read as {taken_for}.")
+    lines = text.split("\n")
     while lines and not lines[-1].strip():
         lines.pop()
     return {number: line.strip() for number, line in enumerate(lines)}
@@ -146,7 +151,7 @@ def _yaml_names(files: LabelFiles, index: PathIndex, found: YoloSet, names: Any)
         found.notes.append(f"{found.names.file}: names: {names!r} leads to no file of this batch.")
         return {}
     found.files.add(matches[0])
-    return _names_in(files, matches[0])
+    return _names_in(files, found, matches[0])
 
 
 def _is_nested(name: object) -> bool:
@@ -221,7 +226,7 @@ def _from_darknet(files: LabelFiles, index: PathIndex, path: str) -> YoloSet:
     found = YoloSet(YoloNames({}, path), home, files={path})
     lists = index.find([home, ""], plain_path(settings.get("names", "obj.names")))
     if len(lists) == 1:
-        found.names = YoloNames(_names_in(files, lists[0]), lists[0])
+        found.names = YoloNames(_names_in(files, found, lists[0]), lists[0])
         found.files.add(lists[0])
     else:
         found.notes.append(f"{path}: names = {settings.get('names')!r} leads to no file of this batch.")

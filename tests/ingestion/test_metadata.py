@@ -219,3 +219,9 @@ def test_nothing_is_joined_that_is_not_near_and_alike(name, tolerance_ns):
     found = _near(name, tolerance_ns, ZOD)
 
     assert (found.rows, [reason for _, reason, _ in _problems(found)]) == ({}, ["metadata_unknown_path"])
+
+
+def test_a_column_that_stands_twice_is_told():
+    found = _read("path,weather,weather\na.jpg,rain,dry\n")
+
+    assert "m.csv has the column 'weather' more than once; the last counts." in found.note

@@ -221,3 +221,15 @@ def test_the_tables_of_kaggle_have_the_boxes_of_their_lines(name):
         ("images/1.jpg", "dog", 0, 1, 1, 2),
         ("images/2.jpg", "cat", 0, 0, 1, 1),
     ]
+
+
+@pytest.mark.parametrize(("code", "taken_for"), [("cp1252", "Windows-1252"), ("utf-16", "UTF-16")])
+def test_tables_as_windows_writes_them_keep_their_letters_and_what_they_were_taken_for_is_told(code, taken_for):
+    table = "filename;class;xmin;ymin;xmax;ymax\r\na.jpg;Fußgänger;10;20;40;60\r\n"
+    batch = InMemory({"labels.csv": table.encode(code), **pictures("a.jpg")})
+
+    labels = read_udacity(batch)
+
+    assert detect_formats(batch) == ["udacity"]
+    assert boxes(labels) == [("a.jpg", "Fußgänger", 10, 20, 40, 60)]
+    assert labels.notes == (f"labels.csv is no UTF-8 text and is read as {taken_for}.",)

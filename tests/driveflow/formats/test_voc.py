@@ -277,3 +277,26 @@ def test_real_pascal_files_have_the_boxes_of_the_same_set_in_coco():
 def test_voc_sets_are_found_as_voc():
     assert detect_format(OnDisk(shared_data("det_aura_bike"))) == "voc"
     assert detect_formats(OnDisk(shared_data("fmt_datumaro") / "voc_dataset")) == ["voc"]
+
+
+@pytest.mark.parametrize(
+    ("corners", "told"),
+    [
+        ((30, 40, 11, 21), "xmin 30, ymin 40, xmax 11, ymax 21"),
+        ((11, "nan", 30, ""), "ymin nan, xmax 30, ymax missing"),
+    ],
+)
+def test_a_box_without_an_area_is_told_with_its_corners(corners, told):
+    ((_, reason, detail, _),) = [(item.path, item.reason, item.detail, item.line) for item in
+                                 read(voc(thing(corners=corners))).problems]  # fmt: skip
+
+    assert reason == "label_bad_box"
+    assert detail.endswith(f"{told}: no box with an area")
+
+
+@pytest.mark.parametrize("said", ["IMG_1.JPG", "http://host/set/img%5F1.jpg?size=2", "other/img_1.png"])
+def test_a_picture_that_is_missing_is_told_with_the_one_that_is_called_nearly_so(said):
+    (problem,) = read(voc(thing(), filename=said), "set/Img_1.jpeg", path="labels/x.xml").problems
+
+    assert problem.reason == "label_missing_picture"
+    assert problem.detail == f"{said!r} is no file of this batch; 'set/Img_1.jpeg' is called nearly so"

@@ -264,3 +264,11 @@ def test_names_that_are_lists_of_lists_are_no_classes_and_are_never_spelled_out(
     )
 
     assert looked_for(labels) == {"images/a.jpg": ("car",)}
+
+
+@pytest.mark.parametrize(("code", "taken_for"), [("cp1252", "Windows-1252"), ("utf-16", "UTF-16"), ("utf-8-sig", "")])
+def test_names_as_windows_writes_them_keep_their_letters_and_what_they_were_taken_for_is_told(code, taken_for):
+    labels = _read({"classes.txt": "Fußgänger\r\nAuto\r\n".encode(code), "a.txt": "0 .5 .5 .5 .5"}, "a.jpg")
+
+    assert looked_for(labels) == {"a.jpg": ("Fußgänger", "Auto")}
+    assert labels.notes == ((f"classes.txt is no UTF-8 text and is read as {taken_for}.",) if taken_for else ())
