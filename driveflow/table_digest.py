@@ -20,11 +20,8 @@ def sort_by_key(table: pa.Table, keys: Sequence[str]) -> pa.Table:
         return table
     table = table.combine_chunks()
     order = pc.sort_indices(table, sort_keys=[(key, "ascending") for key in keys])
-    if table.num_rows <= _BLOCK_ROWS:
-        ordered = table.take(order)
-    else:
-        starts = range(0, table.num_rows, _BLOCK_ROWS)
-        ordered = set_aside((table.take(order.slice(start, _BLOCK_ROWS)) for start in starts), table.schema)
+    starts = range(0, table.num_rows, _BLOCK_ROWS)
+    ordered = set_aside((table.take(order.slice(start, _BLOCK_ROWS)) for start in starts), table.schema)
     equal = _beside(ordered, keys, pc.equal)
     if pc.any(equal).as_py():
         row = ordered.slice(pc.index(equal, value=True).as_py(), 1).select(list(keys)).to_pylist()[0]

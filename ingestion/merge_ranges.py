@@ -19,7 +19,7 @@ from ingestion.merge_frames import United, Voice, unite_frames, unite_sources
 from ingestion.merge_range_boxes import RangeOfBoxes, unite_range
 from ingestion.merge_stack import Stack, place_rows, stack_parts
 
-_ROWS_AT_ONCE = 240_000  # looked at together; bounds memory, not the result
+_ROWS_AT_ONCE = 160_000  # looked at together; bounds memory, not the result
 _SAMPLES = 64  # of so many rows, to cut ranges by
 
 
