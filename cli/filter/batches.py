@@ -42,6 +42,8 @@ def _rows(snapshot: "Snapshot") -> "list[dict[str, Json]]":
     from driveflow.tables import VERDICTS
     from filtering.arrivals import arrivals
 
+    if snapshot.made_by().get("step") != "filter_frames":
+        raise UsageError(f"{snapshot.uri} was not filtered; name the snapshot that `filter_frames` made.")
     arrival = tuple(cast("Sequence[str]", snapshot.made_by().get("arrival", ())))
     if not arrival:
         raise UsageError(f"{snapshot.uri} was not filtered batch by batch; see filters.by_arrival.")

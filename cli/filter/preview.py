@@ -192,6 +192,8 @@ def _text(seen: "Preview") -> str:
         as_text({"training frames": seen.all_frames, "looked at": counts["frames_in"], "kept": counts["kept"]}),
         f"saves: {saved:,} labels of {seen.all_frames:,} ({saved / max(seen.all_frames, 1):.1%}){worth}",
     ]
+    if not seen.all_frames:
+        return f"{lines[0]}\nNo frame is of train, and filters drop no other."
     reasons: list[dict[str, Json]] = [{"reason": name, "frames": count} for name, count in seen.by_reason().items()]
     lines += ["", table(reasons)] if reasons else ["", "Nothing would be dropped."]
     rows: list[dict[str, Json]] = [

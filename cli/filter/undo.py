@@ -1,6 +1,5 @@
 """`driveflow filter undo` and `not-duplicate`: what a person knows better than a filter."""
 
-import getpass
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
+from cli.who import signed
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
@@ -44,16 +44,19 @@ def undo(  # noqa: PLR0913, PLR0917 one parameter an option
       driveflow filter undo front/000412.jpg --why "the only tram"
       driveflow filter undo 3f2a 77b0 --snapshot may --take-back
 
-    Exit codes: 0 done, 2 no filter dropped it, 3 not found.
+    Exit codes: 0 done, 2 no filter dropped it or nothing was undone, 3 not found.
     """
     from cli.output import place_from
-    from driveflow.by_hand import Said, say_by_hand
+    from driveflow.by_hand import Said, kept_by_hand, said_by_hand, say_by_hand
 
     store = place_from(workspace, profile).store
     records = _records(snapshot, store, (workspace, profile))
     ids = _frame_ids(frames, records, bool(snapshot), store, (workspace, profile))
+    if take_back:
+        undone = kept_by_hand(said_by_hand(store))
+        _refuse_unsaid([item[:16] for item in ids if item not in undone], "no drop of {} was undone")
     dropped = [_last_drop(frame_id, records) for frame_id in ids]
-    name, at = who or getpass.getuser(), _now()
+    name, at = signed(who), _now()
     rows = [Said(about="keep", frame_id=item, who=name, at=at, why=why, yes=not take_back) for item in ids]
     say_by_hand(store, rows)
     fate = "the filters decide again" if take_back else "stays from the next run on"
@@ -85,7 +88,7 @@ def not_duplicate(  # noqa: PLR0913, PLR0917 one parameter an option
     Exit codes: 0 done, 2 usage, 3 not found.
     """
     from cli.output import place_from
-    from driveflow.by_hand import Said, say_by_hand
+    from driveflow.by_hand import Said, not_duplicates, pair_of, said_by_hand, say_by_hand
     from driveflow.errors import UsageError
 
     store = place_from(workspace, profile).store
@@ -93,11 +96,13 @@ def not_duplicate(  # noqa: PLR0913, PLR0917 one parameter an option
     ids = _frame_ids([one, other], records, bool(snapshot), store, (workspace, profile))
     if len(ids) == 1:
         raise UsageError(f"{one!r} and {other!r} name the same frame, {ids[0][:16]}.")
+    if take_back and pair_of(*ids) not in not_duplicates(said_by_hand(store)):
+        _refuse_unsaid([f"{ids[0][:16]} and {ids[1][:16]}"], "{} were not marked as no duplicates")
     row = Said(
         about="not_duplicate",
         frame_id=ids[0],
         twin=ids[1],
-        who=who or getpass.getuser(),
+        who=signed(who),
         at=_now(),
         why=why,
         yes=not take_back,
@@ -105,6 +110,18 @@ def not_duplicate(  # noqa: PLR0913, PLR0917 one parameter an option
     say_by_hand(store, [row])
     fate = "may be twins again" if take_back else "are no twins from the next run on"
     emit(row.to_json(), output, f"{ids[0][:16]} and {ids[1][:16]} {fate}")
+
+
+def _refuse_unsaid(of: Sequence[str], words: str) -> None:
+    """Refuse to take back what nobody said; `words` say it of one of `of`.
+
+    Raises:
+        UsageError: nobody said it of some of them.
+    """
+    from driveflow.errors import UsageError
+
+    if of:
+        raise UsageError(f"There is nothing to take back: {words.format(of[0])}.")
 
 
 def _now() -> str:

@@ -90,6 +90,15 @@ def test_verify_holds_to_the_limits_the_snapshot_was_made_with(store, capsys):
     assert "3 bits from its twin, limit 2" in out
 
 
+def test_batches_of_a_snapshot_that_was_not_filtered_asks_for_one_that_was(store, capsys):
+    merged = write_snapshot(store, snapshot(FRAMES), Beside(), {"step": "merge_batches"})
+
+    code, _, err = call(capsys, "filter", "batches", merged.uri)
+
+    assert code == 2
+    assert "was not filtered; name the snapshot that `filter_frames` made" in err
+
+
 def test_batches_tells_what_came_of_each_batch_and_whose_twin_came_before(store, capsys):
     frames = [Made("a" * 64, drive="monday"), Made("b" * 64, 1, drive="tuesday"), Made("c" * 64, 1 << 40, "tuesday")]
     request = FilterRequest(snapshot(frames), measured(frames), FilterSection(), arrival=("monday", "tuesday"))

@@ -77,3 +77,22 @@ def test_what_cannot_be_looked_at_ends_with_its_exit_code(flow, tmp_path, capsys
     flow.unlink() if text is None else flow.write_text(text)
 
     assert call(capsys, "filter", "preview", str(flow), "-w", str(tmp_path / "space"), *options)[0] == code
+
+
+def test_a_flow_without_training_frames_is_told_that_filters_drop_no_other(flow, tmp_path, capsys):
+    flow.write_text(FLOW.replace("drive: one}", "drive: one, split: holdout}"))
+
+    code, out, _ = call(capsys, "filter", "preview", str(flow), "-w", str(tmp_path / "space"))
+
+    assert code == 0
+    assert out.endswith("No frame is of train, and filters drop no other.\n")
+
+
+def test_a_floor_that_no_frame_has_a_time_for_is_named(flow, tmp_path, capsys):
+    flow.write_text(FLOW + "filters: {near_duplicates: {min_gap_s: 0.5}}\n")
+
+    _, out, err = call(capsys, "filter", "preview", str(flow), "-w", str(tmp_path / "space"), "-o", "json")
+
+    (note,) = json.loads(out)["notes"]
+    assert "no time is known of 4 of 4 training frames" in note
+    assert f"note: {note}" in err

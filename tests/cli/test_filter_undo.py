@@ -54,6 +54,8 @@ def test_undoing_changes_no_snapshot(space, tmp_path, capsys):
         (("undo", "dddd"), 2, "No filter dropped dddd"),
         (("undo", "nowhere.jpg"), 3, "No frame"),
         (("undo", "aaaa", "--snapshot", "nowhere"), 3, "nowhere"),
+        (("undo", "aaaa", "--take-back"), 2, "nothing to take back: no drop of aaaa"),
+        (("not-duplicate", "aaaa", "bbbb", "--take-back"), 2, "aaaaaaaaaaaaaaaa and bbbbbbbbbbbbbbbb were not marked"),
         (("not-duplicate", "aaaa", "aaaa"), 2, "name the same frame"),
         (("not-duplicate", "aaaa", "nowhere.jpg"), 3, "No frame"),
     ],
