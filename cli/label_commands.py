@@ -1,6 +1,5 @@
 """`driveflow label`: labeling campaigns, how far they are, and what came back."""
 
-import getpass
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, as_text, emit, place_from, say, table
+from cli.who import signed
 
 if TYPE_CHECKING:
     from labeling.status import CampaignStatus
@@ -164,7 +164,7 @@ def close(
 
     store = place_from(workspace, profile).store
     campaign_id = find_campaign(store, campaign)
-    close_campaign(store, campaign_id, who or getpass.getuser(), why)
+    close_campaign(store, campaign_id, signed(who), why)
     emit(_value(campaign_status(store, campaign_id)), output, f"Campaign {campaign_id} is closed.")
 
 

@@ -1,7 +1,6 @@
 """`driveflow models`: the versions of a model, where they come from, and who promoted them why."""
 
-import getpass
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,13 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cli.moments import span_of
 from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, as_text, emit, table
-from cli.set_aside_command import moment_of, set_aside
+from cli.set_aside_command import set_aside
+from cli.who import signed
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
     from driveflow.ledger.rows import ModelVersionRow
-    from registry.records import VersionDetail
+    from registry.records import Reign, VersionDetail
     from registry.registry import Registry
 
 app = typer.Typer(no_args_is_help=True)
@@ -83,28 +84,29 @@ def show(
 @app.command()
 def history(
     model: Model,
-    at: Annotated[str, typer.Option("--at", help="Who was champion at this moment, e.g. 2026-01-31 (UTC).")] = "",
+    at: Annotated[str, typer.Option("--at", help="Who was champion at a moment, or on a day (UTC): 2026-01-31.")] = "",
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
-    """Tell everything that happened to a model, or who was champion at a moment.
+    """Tell everything that happened to a model, or who was champion at a moment or on a day.
 
     Examples:
       driveflow models history city
+      driveflow models history city --at 2026-01-31
       driveflow models history city --at 2026-01-31T12:00:00+01:00
 
     Exit codes: 0 done, 2 usage, 3 not found.
     """
     registry = _registry(workspace, profile)
-    if at:
-        found = registry.champion(model, at=moment_of(at))
-        line = _line(found) if found else None
-        emit(line, output, f"{model}/{found.version} ({found.digest})" if found else f"{model} had no champion then.")
-        return
     events = registry.history(model)
     if not events:
         registry.require_model(model)
+    if at:
+        found = registry.champions(model, *span_of(at))
+        lines = [f"{model}/{reign.version.version} ({reign.version.digest}) since {reign.since}" for reign in found]
+        emit(_champion_then(found), output, "\n".join(lines) or f"{model} had no champion then.")
+        return
     rows = [_event(asdict(event)) for event in events]
     emit(rows, output, table(rows))
 
@@ -128,7 +130,7 @@ def promote(  # noqa: PLR0913, PLR0917 one parameter an option
     """
     from registry.records import Act
 
-    row = _registry(workspace, profile).promote(model, version, Act(who=who or getpass.getuser(), why=why))
+    row = _registry(workspace, profile).promote(model, version, Act(who=signed(who), why=why))
     emit(_line(row), output, f"{model}/{row.version} is {row.state}.")
 
 
@@ -151,7 +153,7 @@ def rollback(  # noqa: PLR0913, PLR0917 one parameter an option
     """
     from registry.records import Act
 
-    row = _registry(workspace, profile).rollback(model, Act(who=who or getpass.getuser(), why=why), to)
+    row = _registry(workspace, profile).rollback(model, Act(who=signed(who), why=why), to)
     emit(_line(row), output, f"{model}/{row.version} is {row.state} again.")
 
 
@@ -174,7 +176,7 @@ def retire(  # noqa: PLR0913, PLR0917 one parameter an option
     """
     from registry.records import Act
 
-    row = _registry(workspace, profile).retire(model, version, Act(who=who or getpass.getuser(), why=why))
+    row = _registry(workspace, profile).retire(model, version, Act(who=signed(who), why=why))
     emit(_line(row), output, f"{model}/{row.version} is {row.state}.")
 
 
@@ -210,7 +212,7 @@ def verify(
 
 @app.command()
 def sweep(
-    keep_days: Annotated[int, typer.Option("--keep-days", help="Younger models stay.", min=1)] = 30,
+    keep_days: Annotated[int, typer.Option("--keep-days", help="Younger models stay.", min=1, max=36_500)] = 30,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
@@ -257,6 +259,14 @@ def _line(row: "ModelVersionRow") -> "dict[str, Json]":
         "model_uri": row.model_uri,
         "created_at": row.created_at,
     }
+
+
+def _champion_then(found: "Sequence[Reign]") -> "dict[str, Json] | None":
+    """Return the last of the champions of a span, with the numbers of those it followed in it."""
+    if not found:
+        return None
+    followed: list[Json] = [reign.version.version for reign in found[:-1]]
+    return {**_line(found[-1].version), "since": found[-1].since, "followed": followed}
 
 
 def _detail(detail: "VersionDetail") -> dict[str, Any]:

@@ -1,13 +1,14 @@
 """`driveflow models set-aside`: judge without a champion that cannot run any more, for a while."""
 
-import getpass
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated
 
 import typer
 
+from cli.moments import moment_of
 from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
+from cli.who import signed
 
 
 def set_aside(  # noqa: PLR0913, PLR0917 one parameter an option
@@ -32,25 +33,7 @@ def set_aside(  # noqa: PLR0913, PLR0917 one parameter an option
     from registry.records import Act
     from registry.set_aside import set_champion_aside
 
-    act, end = Act(who=who or getpass.getuser(), why=why), moment_of(until, "--until")
+    act, end = Act(who=signed(who), why=why), moment_of(until, "--until")
     ledger = ledger_at(workspace, profile)[1]
     found = set_champion_aside(ledger, model, act, end, datetime.now(UTC))
     emit(asdict(found), output, f"{model}/{found.version} is set aside until {found.until}.")
-
-
-def moment_of(text: str, option: str = "--at") -> datetime:
-    """Return the moment that an option spells; without a time zone it is UTC.
-
-    Raises:
-        UsageError: it spells none.
-    """
-    from driveflow.errors import UsageError
-
-    try:
-        moment = datetime.fromisoformat(text)
-        moment.astimezone(UTC)  # a moment that UTC cannot spell is none
-    except (ValueError, OverflowError) as error:
-        raise UsageError(
-            f"{option} {text!r} is no moment; 2026-01-31 or 2026-01-31T12:00:00+01:00 would do."
-        ) from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

@@ -65,6 +65,14 @@ class VersionDetail:
 
 
 @dataclass(frozen=True, slots=True)
+class Reign:
+    """A version that was champion from `since` on, a moment as the ledger writes it."""
+
+    version: ModelVersionRow
+    since: str
+
+
+@dataclass(frozen=True, slots=True)
 class FileCheck:
     """One file of a version against its digest; `name` is "model.json" where the folder itself is broken."""
 

@@ -9,7 +9,7 @@ from driveflow.ledger.ledger import Ledger
 from driveflow.ledger.rows import DecisionRow, ModelEventRow, ModelVersionRow, TrainedModelRow, timestamp
 from registry.moves import Move, event_key, make_move
 from registry.proofs import check_version, require_bound, require_pass, require_whole
-from registry.records import Act, Judgement, NewModel, VersionCheck, VersionDetail
+from registry.records import Act, Judgement, NewModel, Reign, VersionCheck, VersionDetail
 
 CROWNING = ("promoted", "rolled_back")  # events after which a version is champion
 _DIGEST_LETTERS = 8
@@ -53,8 +53,10 @@ class Registry:
         self._ledger.add_event(_event(made.model, made.digest, "recorded", act))
         return row
 
-    def register(self, digest: str, holdout_uri: str, act: Act) -> ModelVersionRow:
-        """Make a recorded model a version, as a candidate, and return it; a model that is a version stays that version.
+    def register(self, digest: str, holdout_uri: str, act: Act, model: str = "") -> ModelVersionRow:
+        """Make what was trained a version, as a candidate, and return it; what is a version stays that version.
+
+        `model` is the name whose version it becomes; empty: the name it was first recorded under.
 
         Raises:
             NotFoundError: the model was never recorded.
@@ -65,8 +67,9 @@ class Registry:
         if trained is None:
             raise NotFoundError(f"No model with the digest {digest!r} was recorded.")
         decision = require_pass(self._ledger, digest, holdout_uri)
+        name = model or trained.model
         row = ModelVersionRow(
-            model=trained.model,
+            model=name,
             digest=digest,
             model_uri=trained.model_uri,
             snapshot_uri=trained.snapshot_uri,
@@ -74,7 +77,7 @@ class Registry:
             report_uri=decision.report_uri,
             verdict={**decision.detail, "outcome": "PASS", "digest": digest, "holdout_uri": decision.holdout_uri},
         )
-        event = _event(trained.model, digest, "registered", act)
+        event = _event(name, digest, "registered", act)
         return self._ledger.add_version(row, event, lambda: _whole(digest, trained.model_uri))
 
     def promote(self, model: str, version: int | str, act: Act) -> ModelVersionRow:
@@ -143,8 +146,18 @@ class Registry:
         """Return the champion now, or at a moment with a time zone; None where there was none."""
         if at is None:
             return self._ledger.champion(model)
-        crowned = [e for e in self.history(model) if e.kind in CROWNING and e.at <= timestamp(at)]
-        return self.version(model, crowned[-1].version) if crowned and crowned[-1].version else None
+        found = self.champions(model, at, at)
+        return found[-1].version if found else None
+
+    def champions(self, model: str, first: datetime, last: datetime) -> list[Reign]:
+        """Return who was champion from one moment to another, both counted, in the order of their reigns."""
+        reigns = [
+            Reign(self.version(model, event.version), event.at)
+            for event in self.history(model)
+            if event.kind in CROWNING and event.version is not None and event.at <= timestamp(last)
+        ]
+        before = [reign for reign in reigns if reign.since <= timestamp(first)]
+        return [*before[-1:], *(reign for reign in reigns if reign.since > timestamp(first))]
 
     def models(self) -> tuple[str, ...]:
         """Return the names of the models that have a version, sorted."""

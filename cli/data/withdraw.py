@@ -1,11 +1,11 @@
 """`driveflow data withdraw`: make a frame go, and say what is left of it and who saw it."""
 
-import getpass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, say
+from cli.who import signed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,7 +55,7 @@ def withdraw(  # noqa: PLR0913, PLR0917 one parameter an option
         return
     if not frames or not all(text.strip() for text in frames) or not reason.strip():
         raise UsageError("Name at least one frame and say why: driveflow data withdraw FRAME --reason TEXT.")
-    asked = _Asked(tuple(frames), reason, who or getpass.getuser(), snapshot, delete_sources)
+    asked = _Asked(tuple(frames), reason, signed(who), snapshot, delete_sources)
     done = _withdraw(asked, _reach(place, workspace), (workspace, profile), yes=yes)
     emit([item.to_json() for item in done], output, "\n".join(_told(item) for item in done))
 

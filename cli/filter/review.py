@@ -1,6 +1,5 @@
 """`driveflow filter review`: let people judge a sample of what a rule did, and say how often it was right."""
 
-import getpass
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from cli.output import (
     table,
     write_file,
 )
+from cli.who import signed
 
 if TYPE_CHECKING:
     from driveflow.by_hand import Said
@@ -79,7 +79,7 @@ def review(  # noqa: PLR0913, PLR0917 one parameter an option
     place = place_from(workspace, profile)
     under_review = _find(rule, snapshot, (workspace, profile), per_band, seed)
     if answers is not None:
-        _take(under_review, answers, place.store, who or getpass.getuser())
+        _take(under_review, answers, place.store, signed(who))
     found = precisions(under_review.bands, said_by_hand(place.store))
     if html is not None:
         _write(under_review, found, html, place)

@@ -60,7 +60,7 @@ def _register(context: StepContext, registry: "Registry", judgement: "Judgement"
     if judgement.outcome != "PASS":
         return None
     act = Act(who=f"run {context.run_id}", why=f"the gate passed it: {judgement.detail.get('reason', '')}")
-    version = registry.register(judgement.digest, judgement.holdout_uri, act)
+    version = registry.register(judgement.digest, judgement.holdout_uri, act, settings["model"])
     if settings["promote"] == "auto" and version.state == "candidate":
         return registry.promote(version.model, version.version, act)
     return version

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import ColumnElement, Connection, func, or_, select, update
 
 from driveflow.errors import InvalidInputError, NotFoundError
 from driveflow.ledger.database import Database, fetch, first, insert_once, upsert
@@ -46,9 +46,12 @@ class ModelChapter:
             return _trained(connection, digest)
 
     def trained_models(self, model: str = "", limit: int | None = 50) -> list[TrainedModelRow]:
-        """Return what was trained for `model`, or for all models, newest first; `limit` None is all of it."""
+        """Return what was trained for `model`, or for all models, newest first; `limit` None is all of it.
+
+        Bytes that were trained for another model first, and then judged for `model` too, are among them.
+        """
         query = select(TRAINED_MODELS).order_by(TRAINED_MODELS.c.created_at.desc(), TRAINED_MODELS.c.digest)
-        query = (query.where(TRAINED_MODELS.c.model == model) if model else query).limit(limit)
+        query = (query.where(_is_of(model)) if model else query).limit(limit)
         with self._database.reading() as connection:
             return fetch(connection, TrainedModelRow, query)
 
@@ -140,6 +143,11 @@ class ModelChapter:
 
 def _trained(connection: Connection, digest: str) -> TrainedModelRow | None:
     return first(connection, TrainedModelRow, select(TRAINED_MODELS).where(TRAINED_MODELS.c.digest == digest))
+
+
+def _is_of(model: str) -> ColumnElement[bool]:
+    judged = select(DECISIONS.c.digest).where(DECISIONS.c.model == model)
+    return or_(TRAINED_MODELS.c.model == model, TRAINED_MODELS.c.digest.in_(judged))
 
 
 def _version_of(connection: Connection, model: str, digest: str) -> ModelVersionRow | None:

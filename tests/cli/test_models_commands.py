@@ -74,7 +74,7 @@ def test_promote_rollback_and_history_tell_who_and_why(registry, capsys):
     ]
 
 
-def test_history_answers_who_was_champion_on_a_day(registry, capsys):
+def test_ac_e2_history_answers_who_was_champion_at_a_moment(registry, capsys):
     promoted(registry, "a")
 
     past = call(capsys, "models", "history", MODEL, "--at", "2020-01-01")
@@ -84,6 +84,34 @@ def test_history_answers_who_was_champion_on_a_day(registry, capsys):
     assert past[:2] == (0, "city had no champion then.\n")
     assert json.loads(future[1])["version"] == 1
     assert wrong[0] == 2
+
+
+def test_ac_e2_a_day_is_asked_for_as_a_whole_and_tells_all_its_champions(registry, capsys):
+    versions = [promoted(registry, name) for name in "ab"]
+    day = versions[1].created_at[:10]
+
+    text = call(capsys, "models", "history", MODEL, "--at", day)[1]
+    value = json.loads(call(capsys, "models", "history", MODEL, "--at", day, "-o", "json")[1])
+
+    assert [line.partition(" since ")[0] for line in text.splitlines()] == [
+        f"{MODEL}/{row.version} ({row.digest})" for row in versions
+    ]
+    assert (value["version"], value["followed"]) == (2, [1])
+    assert value["since"] == registry.history(MODEL)[-1].at
+
+
+def test_a_user_without_a_name_is_told_to_give_one(registry, capsys, monkeypatch):
+    registered(registry, "a")
+    for variable in ("LOGNAME", "USER", "LNAME", "USERNAME"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setattr("os.getuid", lambda: 4_000_000_000)  # as in a container whose user has no name
+
+    code, _, err = call(capsys, "models", "promote", MODEL, "1", "--why", "x")
+
+    assert (code, err) == (
+        2,
+        "driveflow: Nobody is logged in by a name here (user id 4000000000); --who NAME would do.\n",
+    )
 
 
 def test_a_model_that_did_not_pass_is_refused_with_5(registry, capsys):
@@ -102,6 +130,7 @@ def test_a_model_that_did_not_pass_is_refused_with_5(registry, capsys):
         ("show", MODEL, "9"),
         ("list", "town"),
         ("history", "town"),
+        ("history", "town", "--at", "2026-01-31"),
         ("promote", MODEL, "9", "--why", "x"),
         ("rollback", MODEL, "--why", "x"),
         ("verify", "town"),
@@ -128,7 +157,7 @@ def test_without_a_workspace_the_line_says_so_and_none_is_made(tmp_path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_verify_ends_with_1_where_a_byte_changed_and_names_the_file(registry, capsys):
+def test_ac_e1_verify_ends_with_1_where_a_byte_changed_and_names_the_file(registry, capsys):
     version = promoted(registry, "a")
     sound = call(capsys, "models", "verify", MODEL)
     file_of(version).write_bytes(b"b")
@@ -142,7 +171,7 @@ def test_verify_ends_with_1_where_a_byte_changed_and_names_the_file(registry, ca
     assert [row["file"] for row in value["files"] if row["state"] != "sound"] == ["weights.safetensors"]
 
 
-def test_retiring_the_champion_is_refused(registry, capsys):
+def test_ac_e4_retiring_the_champion_is_refused(registry, capsys):
     promoted(registry, "a")
     registered(registry, "b")
 

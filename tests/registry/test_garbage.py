@@ -16,7 +16,7 @@ def folders(registry) -> set[str]:
     return {path.name for path in (local_path(registry.store) / "models").iterdir() if any(path.iterdir())}
 
 
-def test_a_sweep_never_touches_a_digest_that_any_version_names(registry, ledger):  # AC-E13
+def test_ac_e13_a_sweep_never_touches_a_digest_that_any_version_names(registry, ledger):
     kept = {promoted(registry, "a").digest, promoted(registry, "b").digest, registered(registry, "c").digest}
     retired = registered(registry, "d")
     registry.retire(MODEL, retired.version, ACT)
@@ -29,7 +29,7 @@ def test_a_sweep_never_touches_a_digest_that_any_version_names(registry, ledger)
     assert all(registry.verify(MODEL, row.version).is_sound for row in registry.versions(MODEL))
 
 
-def test_a_sweep_leaves_nothing_of_what_it_removes_and_twice_is_once(registry, ledger):  # AC-E13
+def test_ac_e13_a_sweep_leaves_nothing_of_what_it_removes_and_twice_is_once(registry, ledger):
     recorded(registry, "e", "BLOCK")
 
     first = sweep_models(ledger, registry.store, LATER, keep_days=30)

@@ -1,7 +1,7 @@
 """A version's bytes, verdict and history cannot silently change, and one version is champion."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -24,6 +24,8 @@ from tests.registry.made import (
     trained,
 )
 
+TICK = timedelta(microseconds=1)
+
 # Recording and registering.
 
 
@@ -44,7 +46,7 @@ def test_recording_twice_is_recording_once(registry, ledger):
 
 
 @pytest.mark.parametrize("outcome", ["BLOCK", "NEEDS DATA"])
-def test_only_a_pass_makes_a_version(registry, outcome):  # AC-E12
+def test_ac_e12_only_a_pass_makes_a_version(registry, outcome):
     digest = recorded(registry, "a", outcome)
 
     with pytest.raises(GateError, match=f"The gate says {outcome} of model {digest[:12]}.*Report: file:///reports"):
@@ -74,7 +76,7 @@ def test_a_newer_block_takes_an_older_pass_back(registry):
         registry.register(digest, HOLDOUT, ACT)
 
 
-def test_registering_again_returns_the_same_version(registry):  # AC-E6
+def test_ac_e6_registering_again_returns_the_same_version(registry):
     first = registered(registry, "a")
 
     again = registry.register(first.digest, HOLDOUT, ACT)
@@ -83,7 +85,7 @@ def test_registering_again_returns_the_same_version(registry):  # AC-E6
     assert [row.version for row in registry.versions(MODEL)] == [1]
 
 
-def test_registering_again_overwrites_no_byte(registry):  # AC-E7
+def test_ac_e7_registering_again_overwrites_no_byte_and_does_not_fail(registry):
     first = registered(registry, "a")
     before = {path: (path.read_bytes(), path.stat().st_mtime_ns) for path in file_of(first).parent.iterdir()}
 
@@ -97,7 +99,18 @@ def test_registering_again_overwrites_no_byte(registry):  # AC-E7
     assert {path: data for path, (data, _) in after.items()} == {path: data for path, (data, _) in before.items()}
 
 
-def test_registering_returns_number_digest_and_address(registry):  # AC-E15
+def test_ac_e6_bytes_that_two_models_share_are_a_version_of_each_and_of_neither_twice(registry, ledger):
+    first = promoted(registry, "a")
+    registry.record_trained(new_model(trained(registry, "a"), "run-2", "town"), judged(first.digest))
+
+    rows = [registry.register(first.digest, HOLDOUT, ACT, name) for name in ("town", "town", MODEL)]
+
+    assert [(row.model, row.version) for row in rows] == [("town", 1), ("town", 1), (MODEL, 1)]
+    assert ledger.newest_trained("town").digest == first.digest
+    assert registry.champion("town") is None
+
+
+def test_ac_e15_registering_returns_number_digest_and_address(registry):
     digest = recorded(registry, "a")
 
     row = registry.register(digest, HOLDOUT, ACT)
@@ -107,7 +120,7 @@ def test_registering_returns_number_digest_and_address(registry):  # AC-E15
     assert row.report_uri == f"file:///reports/{digest}.html"
 
 
-def test_no_version_is_made_without_its_bytes_and_a_second_try_completes_it(registry):  # AC-E8
+def test_ac_e8_no_version_is_made_without_its_bytes_and_a_second_try_completes_it(registry):
     folder = trained(registry, "a")
     registry.record_trained(new_model(folder), judged(folder.digest))
     (weights,) = [path for path in (file_of(new_model(folder)).parent).iterdir() if path.suffix == ".safetensors"]
@@ -133,7 +146,7 @@ def test_versions_are_numbered_without_a_gap(registry):
 # Bytes.
 
 
-def test_bytes_that_were_overwritten_do_not_load(registry):  # AC-E1
+def test_ac_e1_bytes_that_were_overwritten_do_not_load(registry):
     version = registered(registry, "a")
     file_of(version).write_bytes(b"b")
 
@@ -141,7 +154,7 @@ def test_bytes_that_were_overwritten_do_not_load(registry):  # AC-E1
         registry.load(MODEL, 1)
 
 
-def test_other_bytes_never_take_the_place_of_a_version(registry):  # AC-E1
+def test_ac_e1_other_bytes_never_take_the_place_of_a_version(registry):
     version = registered(registry, "a")
     declaration = registry.load(MODEL, 1).declaration
 
@@ -192,7 +205,7 @@ def test_a_broken_manifest_is_told(registry, harm, state):
     assert [(file.name, file.state) for file in check.files] == [("model.json", state)]
 
 
-def test_a_version_that_is_not_there_and_one_that_is_broken_are_told_apart(registry):  # AC-E9
+def test_ac_e9_a_version_that_is_not_there_and_one_that_is_broken_are_told_apart(registry):
     version = registered(registry, "a")
     file_of(version, "model.json").unlink()
 
@@ -240,12 +253,12 @@ def test_a_promotion_with_a_key_is_made_once_even_after_a_roll_back(registry):
 
 
 @pytest.mark.parametrize(("who", "why"), [("", "why"), ("who", " ")])
-def test_nothing_is_approved_without_a_name_and_a_reason(who, why):  # AC-E12
+def test_ac_e12_nothing_is_approved_without_a_name_and_a_reason(who, why):
     with pytest.raises(UsageError, match="a name and a reason would do"):
         Act(who=who, why=why)
 
 
-def test_who_promoted_and_why_is_kept(registry):  # AC-E12
+def test_ac_e12_who_promoted_and_why_is_kept(registry):
     promoted(registry, "a")
 
     event = registry.history(MODEL)[-1]
@@ -253,7 +266,7 @@ def test_who_promoted_and_why_is_kept(registry):  # AC-E12
     assert (event.kind, event.who, event.why) == ("promoted", "ann", "it is better")
 
 
-def test_the_newest_version_is_not_promoted_by_itself(registry):  # AC-E12
+def test_ac_e12_the_newest_version_is_not_promoted_by_itself(registry):
     registered(registry, "a")
 
     assert registry.champion(MODEL) is None
@@ -296,7 +309,7 @@ def test_a_version_is_found_by_the_beginning_of_its_digest(registry):
         registry.version(MODEL, version.digest[:7])
 
 
-def test_a_champion_cannot_be_retired(registry):  # AC-E4
+def test_ac_e4_a_champion_cannot_be_retired(registry):
     promoted(registry, "a")
 
     with pytest.raises(UsageError, match="Version 1 is the champion of city; promote another one first"):
@@ -344,7 +357,7 @@ def test_a_roll_back_goes_to_no_version_that_was_never_champion(registry):
         registry.rollback(MODEL, ACT, 2)
 
 
-def test_history_answers_who_was_champion_at_any_moment(registry):  # AC-E2
+def test_ac_e2_history_answers_who_was_champion_at_any_moment(registry):
     promoted(registry, "a")
     promoted(registry, "b")
     registry.rollback(MODEL, ACT)
@@ -362,7 +375,18 @@ def test_history_answers_who_was_champion_at_any_moment(registry):  # AC-E2
         registry.champion(MODEL, at=datetime(2026, 1, 1))  # noqa: DTZ001 the point of the test
 
 
-def test_promotions_demotions_and_roll_backs_are_told_once_and_registering_is_not(registry, ledger):  # AC-E11
+def test_ac_e2_every_champion_of_a_span_is_told_with_the_one_it_began_under(registry):
+    for name in "abc":
+        promoted(registry, name)
+    crowned = [datetime.fromisoformat(event.at) for event in registry.history(MODEL) if event.kind == "promoted"]
+
+    spans = [(crowned[0], crowned[1]), (crowned[1] + TICK, crowned[2] - TICK), (crowned[0] - TICK, crowned[0] - TICK)]
+    found = [[reign.version.version for reign in registry.champions(MODEL, *span)] for span in spans]
+
+    assert found == [[1, 2], [2], []]
+
+
+def test_ac_e11_promotions_demotions_and_roll_backs_are_told_once_and_registering_is_not(registry, ledger):
     registered(registry, "0")
     promoted(registry, "a")
     promoted(registry, "b")
