@@ -3,10 +3,13 @@
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final, cast
 
-from driveflow.canonical import digest_bytes
+from driveflow.canonical import Json, digest_bytes
 from driveflow.errors import IntegrityError, NotFoundError
 from driveflow.storage.objects import join, read_bytes
+
+WRITTEN_ANEW: Final = "the import or merge that made it, given once more, writes it anew."
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +47,22 @@ def read_manifest(uri: str) -> Manifest:
     except NotFoundError:
         raise NotFoundError(f"There is no snapshot at {folder}.") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise IntegrityError(f"{folder}/snapshot.json is no manifest of a snapshot: {error}") from error
+        raise IntegrityError(f"{folder}/snapshot.json is no manifest of a snapshot: {error}; {WRITTEN_ANEW}") from error
+
+
+def read_record(home: str) -> Mapping[str, Json]:
+    """Return what the record in the folder `home` says of how a snapshot was made.
+
+    Raises:
+        NotFoundError: there is none.
+        IntegrityError: it is not what was written there.
+    """
+    data = read_bytes(join(home, "record.json"))
+    try:
+        record: Mapping[str, Json] = dict(json.loads(data))
+    except (ValueError, TypeError) as error:
+        raise IntegrityError(f"{home}/record.json is not what was written there; {WRITTEN_ANEW}") from error
+    return record
 
 
 def verify_snapshot(uri: str) -> None:
@@ -59,7 +77,7 @@ def verify_snapshot(uri: str) -> None:
         _verify_parts(folder, parts)
     if record_id:
         home = join(folder, "made_by", record_id)
-        _verify_parts(home, _parts(json.loads(read_bytes(join(home, "record.json")))["parts"]))
+        _verify_parts(home, _parts(cast("Iterable[Mapping[str, str]]", read_record(home)["parts"])))
 
 
 def _parts(values: Iterable[Mapping[str, str]]) -> tuple[Part, ...]:
@@ -70,4 +88,4 @@ def _verify_parts(folder: str, parts: Iterable[Part]) -> None:
     for part in parts:
         data = read_bytes(join(folder, *part.name.split("/")))
         if digest_bytes(data) != part.sha256:
-            raise IntegrityError(f"{folder}/{part.name} is not what was written there.")
+            raise IntegrityError(f"{folder}/{part.name} is not what was written there; {WRITTEN_ANEW}")

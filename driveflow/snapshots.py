@@ -1,6 +1,5 @@
 """Immutable dataset versions: tables whose id is a digest of what they say."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -14,7 +13,7 @@ from driveflow.aside import let_go, set_aside
 from driveflow.canonical import Json, canonical_json, digest, digest_bytes
 from driveflow.errors import IntegrityError, InvalidInputError, NotFoundError
 from driveflow.parquet_bytes import table_of
-from driveflow.snapshot_files import Part, read_manifest, verify_snapshot
+from driveflow.snapshot_files import WRITTEN_ANEW, Part, read_manifest, read_record, verify_snapshot
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 from driveflow.table_digest import first_of_runs, sort_by_key, table_digest
 
@@ -128,8 +127,7 @@ class Snapshot:
 
     def made_by(self) -> Mapping[str, Json]:
         """Return how this snapshot was made: step, parents, settings."""
-        made: Mapping[str, Json] = json.loads(read_bytes(join(self.folder, "made_by", self.record_id, "record.json")))
-        return made
+        return read_record(join(self.folder, "made_by", self.record_id))
 
     def verify(self) -> None:
         """Check every file of the snapshot and of its record against its digest; raise where one is gone or changed."""
@@ -220,8 +218,15 @@ def _write_part(folder: str, name: str, table: pa.Table) -> Json:
 
 
 def _read_parts(folder: str, names: list[str], schema: pa.Schema) -> pa.Table:
-    parts = (table_of(read_bytes(join(folder, *name.split("/")))) for name in names)
-    return set_aside((part.select(schema.names).cast(schema) for part in parts), schema)
+    return set_aside((_read_part(join(folder, *name.split("/")), schema) for name in names), schema)
+
+
+def _read_part(uri: str, schema: pa.Schema) -> pa.Table:
+    data = read_bytes(uri)
+    try:
+        return table_of(data).select(schema.names).cast(schema)
+    except (pa.ArrowException, KeyError) as error:
+        raise IntegrityError(f"{uri} is not what was written there; {WRITTEN_ANEW}") from error
 
 
 def _refuse_others(values: pa.ChunkedArray, allowed: pa.ChunkedArray | tuple[str, ...], what: str) -> None:

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, time, timedelta
 from itertools import groupby
 
 from driveflow.canonical import canonical_json
-from driveflow.errors import NotFoundError, StorageError, UsageError
+from driveflow.errors import IntegrityError, NotFoundError, StorageError, UsageError
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
@@ -160,5 +160,15 @@ def _entries(store: str, folder: str, above: str = "") -> Iterable[TagEntry]:
     for path in sorted(found, key=lambda path: path.split("/")):
         parts = _ENTRY.fullmatch(path)
         if parts:
-            said = json.loads(read_bytes(join(store, "tags", *path.split("/"))))
-            yield TagEntry(parts[1], int(parts[2]), said["snapshot"], said["moved_at"])
+            yield TagEntry(parts[1], int(parts[2]), *_said(join(store, "tags", *path.split("/"))))
+
+
+def _said(uri: str) -> tuple[str, str]:
+    data = read_bytes(uri)
+    try:
+        said = json.loads(data)
+        return str(said["snapshot"]), str(said["moved_at"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise IntegrityError(
+            f"{uri} is no move of a tag; without that file the tag means what it meant before."
+        ) from error

@@ -89,6 +89,20 @@ def test_a_part_that_was_changed_is_noticed(tmp_path, small_tables):
         snapshot.verify()
 
 
+@pytest.mark.parametrize("data", [b"", b"PAR1", b"{}", b"[1]"])
+def test_a_damaged_file_is_named_by_whoever_reads_it_with_what_mends_it(tmp_path, small_tables, data):
+    snapshot = write_snapshot(tmp_path.as_uri(), small_tables, Beside(), {"step": "test"})
+    home = tmp_path / "snapshots" / snapshot.snapshot_id
+    record = home / "made_by" / snapshot.record_id
+    for path in (home / "boxes" / "part-00000.parquet", record / "quarantine.parquet", record / "record.json"):
+        path.write_bytes(data if path.suffix == ".parquet" else data[:-1])
+
+    for read, name in ((snapshot.boxes, "boxes/part-00000"), (snapshot.quarantine, "quarantine"),
+                       (snapshot.made_by, "record.json")):  # fmt: skip
+        with pytest.raises(IntegrityError, match=rf"{name}.* is not what was written there; the import or merge"):
+            read()
+
+
 def test_two_rows_of_one_key_are_refused(small_tables):
     twice = pa.concat_tables([small_tables.frames, small_tables.frames.slice(0, 1)])
 

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from driveflow.errors import NotFoundError, UsageError
+from driveflow.errors import IntegrityError, NotFoundError, UsageError
 from driveflow.tags import check_tag_name, current_tags, delete_tag, find_tagged, point_tag, tag_history
 
 NOON = datetime(2026, 11, 29, 12, tzinfo=UTC)
@@ -116,3 +116,11 @@ def test_tags_of_two_names_that_begin_alike_are_two(store):
     move(store, "may-2", "b#1", NOON)
 
     assert [(tag.name, tag.snapshot) for tag in current_tags(store)] == [("may", "a#1"), ("may-2", "b#1")]
+
+
+@pytest.mark.parametrize("data", ["", "{}", "[1]"])
+def test_a_damaged_move_is_named(may, tmp_path, data):
+    (tmp_path / "store" / "tags" / "may" / "000003.json").write_text(data)
+
+    with pytest.raises(IntegrityError, match=r"tags/may/000003\.json is no move of a tag"):
+        current_tags(may)
