@@ -11,18 +11,21 @@ if TYPE_CHECKING:
 
 _SHOWN = 5
 _STEP = "validate_model"
+_FILES = (".json", ".html")  # no run is called so
 
 
 def decision_of(run: str, workspace: Path, profile: str) -> "DecisionRow":
     """Return what the gate said in a run, named by its id or the beginning of it; of the newest where it is empty.
 
     Raises:
-        NotFoundError: no such run has a report.
+        NotFoundError: no such run has a report, or it is a path, and there is nothing.
         UsageError: several begin so.
     """
     from cli.open_ledger import ledger_at
     from driveflow.errors import NotFoundError, UsageError
 
+    if "/" in run or Path(run).suffix in _FILES:
+        raise NotFoundError(f"{run}: there is no such file.")
     decisions = ledger_at(workspace, profile)[1].decisions()
     found = [row for row in decisions if row.run_id.startswith(run)]
     if not found:
@@ -74,12 +77,10 @@ def report_of(name: str, workspace: Path, profile: str) -> "Mapping[str, Any]":
         NotFoundError: there is no such file or run, or the run kept no report.json.
         InvalidInputError: the file is no report.json, or of another form.
     """
-    from driveflow.errors import InvalidInputError, NotFoundError
+    from driveflow.errors import InvalidInputError
     from validation.report_diff import check_report
 
     path = Path(name)
-    if not path.is_file() and ("/" in name or path.suffix == ".json"):
-        raise NotFoundError(f"{name}: there is no such file.")
     text = path.read_bytes() if name and path.is_file() else _kept(name, workspace, profile)
     try:
         value = json.loads(text)

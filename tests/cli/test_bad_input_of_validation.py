@@ -98,6 +98,8 @@ def gate(champion="champion.json", policy="policy.yaml", challenger="new.json"):
         (("report", "diff", "report.json", "nothing.json"), 3, "nothing.json: there is no such file"),
         (("report", "diff", "report.json", "folder.json"), 3, "folder.json: there is no such file"),
         (("report", "diff", "report.json", "run-9"), 3, "There is no ledger at"),
+        (("report", "show", "nothing.json"), 3, "nothing.json: there is no such file"),
+        (("report", "open", "some/page.html"), 3, "some/page.html: there is no such file"),
         (("report", "diff", "report.json", "cut.json"), 1, "cut.json is no report.json of a validation"),
         (("report", "diff", "report.json", "new.json"), 1, "new.json is no report.json of a validation"),
         (("report", "diff", "report.json", "old.json"), 1, "old.json has form 1"),
@@ -135,6 +137,7 @@ def test_what_is_wrong_is_said_in_one_line_with_its_exit_code(folder, capsys, wo
         ("validate-data",),
         ("validate-data", "x", "-o", "xml"),
         ("models", "set-aside", "city", "--why", "x"),
+        ("models", "sweep", "--keep-days", "999999999"),
     ],
     ids=" ".join,
 )
