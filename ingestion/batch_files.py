@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from driveflow.errors import BrokenDataError, NotFoundError, StorageError
-from driveflow.formats.file_kinds import kind_of
+from driveflow.formats.file_kinds import is_in_side_folder, kind_of
 from driveflow.storage.objects import ObjectInfo, read_bytes
 from ingestion.containers import Container
 from ingestion.listing import NOT_FOLLOWED, writable
@@ -49,7 +49,7 @@ class BatchFiles:
     archives: int  # containers that could be opened, recordings too
     texts: Mapping[str, bytes]  # small files and members of containers that may hold labels, by place
     by_place: Mapping[str, BatchFile]
-    paths: Sequence[str]  # every place, sorted
+    paths: Sequence[str]  # every place but those in folders of tools, sorted
 
     def read(self, path: str) -> bytes:
         """Return the bytes of the file at the place `path`."""
@@ -73,7 +73,7 @@ def open_files(objects: Sequence[ObjectInfo], rules: ContainerRules | None = Non
     gathering.read_small_texts()
     files = tuple(sorted(gathering.files, key=lambda file: file.place))
     by_place = {file.place: file for file in files}
-    paths = tuple(by_place)
+    paths = tuple(place for place in by_place if not is_in_side_folder(place))
     return BatchFiles(files, tuple(gathering.refused), gathering.archives, gathering.texts, by_place, paths)
 
 

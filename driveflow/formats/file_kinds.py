@@ -19,16 +19,18 @@ _SIDE: Final = re.compile(
     r"(\.ds_store|thumbs\.db|desktop\.ini|(sha256|md5|check)sums?|\.gitattributes|\.gitignore"
     r"|(licen[cs]es?|copying|readme|notice|authors|changelog|citation)(\.\w+)?)"
 )
+_SIDE_FOLDERS: Final = frozenset(["__macosx", ".driveflow", ".git", ".hg", ".svn", ".dvc", ".ipynb_checkpoints"])
+"""What tools keep beside the data: copies of pictures and labels among it are no further sources."""
 
 
 def kind_of(path: str) -> FileKind:
     """Return what the file at `path` ("/" separated) may be.
 
-    >>> [kind_of(p) for p in ("a/b.JPG", "no_extension", "LICENSE", "__MACOSX/._a.jpg", "x.tar.gz", "labels/a.txt")]
+    >>> [kind_of(p) for p in ("a/b.JPG", "no_extension", "LICENSE", ".git/x.jpg", "x.tar.gz", "labels/a.txt")]
     ['picture', 'unknown', 'side', 'side', 'archive', 'text']
     """
     name = path.rpartition("/")[2].lower()
-    if name.startswith("._") or "__MACOSX" in path.split("/")[:-1]:
+    if name.startswith("._") or is_in_side_folder(path):
         return "side"  # resource forks of macOS bear the names and extensions of real files
     if _ARCHIVES.search(name):
         return "archive"
@@ -39,6 +41,11 @@ def kind_of(path: str) -> FileKind:
     if _SIDE.fullmatch(name):
         return "side"
     return "text" if _TEXTS.search(name) else "unknown"
+
+
+def is_in_side_folder(path: str) -> bool:
+    """Tell whether the file at `path` is a tool's own: whatever it holds, the data is elsewhere."""
+    return not _SIDE_FOLDERS.isdisjoint(path.lower().split("/")[:-1])
 
 
 def may_be_picture(path: str) -> bool:

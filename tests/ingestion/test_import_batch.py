@@ -398,3 +398,16 @@ def test_text_files_named_like_pictures_are_told_with_what_reads_them(tmp_path):
 
     (note,) = [note for note in batch.notes if "not read" in note]
     assert "labels/a.txt, labels/notes.txt. 1 are named as pictures are: with format yolo they are read" in note
+
+
+@pytest.mark.parametrize("folder", [".ipynb_checkpoints", ".driveflow/store", ".git", "sub/.dvc/cache"])
+def test_what_tools_keep_beside_the_data_is_counted_and_is_no_data(tmp_path, folder):
+    labels = coco([(1, "a.jpg")], [(1, 1, 1, (1, 1, 5, 5))])
+    files = {"a.jpg": picture(1), "l.json": labels, f"{folder}/a.jpg": picture(1), f"{folder}/x": picture(2),
+             f"{folder}/l-checkpoint.json": labels}  # fmt: skip
+
+    batch = bring_in(write(tmp_path / "b", files))
+
+    assert rows(batch.tables.sources, "path") == [("a.jpg",)]
+    assert (batch.counts["boxes_read"], batch.counts["skipped_side"], batch.counts["files_in"]) == (1, 3, 5)
+    adds_up(batch)
