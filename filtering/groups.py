@@ -5,15 +5,14 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
+import polars as pl
 import pyarrow.compute as pc
 
 from driveflow.flow.sections import SliceSection
-from driveflow.predicates import matches
-from driveflow.where import FRAME_COLUMNS, compile_where
 from filtering.miners.material import Ints, Mask, Material
 from filtering.places import first_places
 from filtering.rarity import evidence
+from filtering.slice_groups import slice_rows
 
 NO_CLASS: Final = "nothing seen"
 
@@ -41,7 +40,7 @@ def groups_of(material: Material, balance: str, slices: Sequence[SliceSection]) 
     if balance in {"classes", "all"}:
         found.append(_of_masks(_classes(material)))
     if balance in {"slices", "all"}:
-        found.append(_of_masks(_slices(material, slices)))
+        found.append(_slices(material, slices))
     first = np.cumsum([0, *(len(part.names) for part in found)])
     return Groups(
         tuple(name for part in found for name in part.names),
@@ -74,13 +73,9 @@ def _classes(material: Material) -> dict[str, Mask]:
     return {**found, f"class {NO_CLASS}": nothing}
 
 
-def _slices(material: Material, slices: Sequence[SliceSection]) -> dict[str, Mask]:
-    boxes = evidence(material.tables, material.tables.classes, material.sure(), material.min_score)
-    return {f"slice {part.name}": _slice(material, boxes, part) for part in slices}
-
-
-def _slice(material: Material, boxes: pa.Table, part: SliceSection) -> Mask:
-    mask = matches(material.tables.frames, boxes, part.where)
-    if part.expression:
-        mask &= compile_where(part.expression, FRAME_COLUMNS).mask(material.tables.frames, material.tables.sources)
-    return mask
+def _slices(material: Material, slices: Sequence[SliceSection]) -> Groups:
+    found = slice_rows(material, slices)
+    names = found["name"].unique(maintain_order=True)
+    number = pl.DataFrame({"name": names, "group": np.arange(len(names))})
+    group = found.join(number, on="name", how="left", maintain_order="left")["group"]
+    return Groups(tuple(f"slice {name}" for name in names), found["row"].to_numpy(), group.to_numpy())

@@ -11,7 +11,9 @@ from driveflow.flow.sections import LabelingSection, SliceSection, WhereSection
 from filtering.corner_cases import CornerCaseRequest, Selection, find_corner_cases
 from filtering.diversity import space_of
 from filtering.miners.material import FrameVectors
+from filtering.slice_groups import slice_rows
 from tests.filtering.made import FAR, Made, measured, snapshot
+from tests.filtering.test_miners import material
 from tests.strategies import box_row
 
 
@@ -71,6 +73,45 @@ def test_a_balanced_budget_goes_round_the_slices():
     night = SliceSection(name="night", where=WhereSection(attributes={"time_of_day": ("night",)}))
 
     assert chosen(select(frames, slices=(night,), budget_frames=1, balance="slices")) == ["dark"]
+
+
+def test_a_slice_that_is_cut_along_a_dimension_is_a_group_for_each_value():
+    frames = [
+        *distinct(8),
+        Made("wet", 0, attributes={"weather": "rain"}),
+        Made("white", 0, attributes={"weather": "snow"}),
+    ]
+    weather = SliceSection(name="weather", by=("weather",))
+
+    taken = chosen(select(frames, slices=(weather,), budget_frames=3, balance="slices"))
+
+    assert {"wet", "white"} < set(taken)
+
+
+def test_a_slice_that_is_cut_along_objects_goes_by_the_same_object():
+    boxes = {"y1": 0.0, "x1": 0.0, "x2": 10.0}
+    labels = [
+        box_row("a", "1", "car", y2=30.0, **boxes),
+        box_row("a", "2", "bus", y2=100.0, **boxes),
+        box_row("b", "3", "car", y2=10.0, **boxes),
+        box_row("b", "4", "car", y2=10.0, ignore=True, **boxes),
+    ]
+    cameras = [Made("a", FAR[0], camera="front"), Made("b", FAR[1], camera="rear"), Made("c", FAR[2], camera="rear")]
+    parts = (
+        SliceSection(name="kinds", by=("class", "size", "occlusion")),
+        SliceSection(name="view", by=("camera",), where=WhereSection(classes=("car",))),
+        SliceSection(name="hidden", by=("occlusion",)),
+    )
+
+    found = slice_rows(material(cameras, labels), parts)
+
+    assert found.rows() == [
+        ("kinds/bus/80+", 0),
+        ("kinds/car/0-25", 1),
+        ("kinds/car/25-40", 0),
+        ("view/front", 0),
+        ("view/rear", 1),
+    ]
 
 
 def test_the_control_sample_is_the_same_whatever_the_rest_is_chosen_by():

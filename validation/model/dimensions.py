@@ -1,28 +1,18 @@
 """What a hold-out can be cut along: the values of each dimension, of frames or of boxes, and what they mean."""
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
+from driveflow.dimension_values import CELL_DEG, HEIGHTS_PX, NOT_STATED, bin_names, bins, said_of_frames
 from driveflow.flow.sections import Dimension
-from driveflow.predicates import attribute
 from validation.model.box_facts import no_facts
 from validation.model.scene import Bools, EvaluationRequest, Floats, Ints, Scene
 
-NOT_STATED: Final = "not stated"
-HEIGHTS_PX: Final = (0.0, 25.0, 40.0, 80.0)
 DISTANCES_M: Final = (0.0, 15.0, 30.0, 50.0, 80.0)
 OCCLUSIONS: Final = ("visible", "partly", "largely")
-CELL_DEG: Final = 0.01  # of a place that only lat and lon tell: about a kilometre
-_KEYS: Final[Mapping[Dimension, tuple[str, ...]]] = {
-    "time_of_day": ("time_of_day", "timeofday"),
-    "weather": ("weather",),
-    "place": ("place", "location", "city"),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +59,7 @@ class BoxValues:
 
 def frame_values(request: EvaluationRequest, scene: Scene, dimension: Dimension) -> FrameValues:
     """Return the values of a dimension of frames, the most frequent first, and last what is not stated."""
-    key = _key(request.frames, dimension)
-    if dimension == "camera":
-        said = _cameras(request.frames if "camera" in request.frames.column_names else request.sources)
-    elif key or dimension != "place":
-        said = _said(request.frames, key)
-    else:
-        said = _cells(request.sources)
+    key, said = said_of_frames(request.frames, request.sources, dimension)
     index = pl.DataFrame({"frame_id": pl.Series(scene.frame_ids, dtype=pl.String)}).with_row_index("row")
     known = said.filter(pl.col("value") != "").join(index, on="frame_id").select("row", "value").unique()
     counts = known.group_by("value").len().sort("len", "value", descending=[True, False])
@@ -118,56 +102,15 @@ def _of_bins(
 ) -> BoxValues:
     """Return bins from each edge up to the next; the last one is open."""
     values = []
-    for low, high in zip(edges, (*edges[1:], None), strict=True):
-        name = f"{low:g}+" if high is None else f"{low:g}-{high:g}"
+    for name, low, high in zip(bin_names(edges), edges, (*edges[1:], None), strict=True):
         limit = "" if high is None else f" AND {column} < {high:g}"
         values.append(Value(name, f"{column} >= {low:g}{limit}" if column else ""))
     values.append(Value(NOT_STATED, ""))
-    return BoxValues(dimension, tuple(values), _bin(edges, truth), None if detected is None else _bin(edges, detected))
-
-
-def _bin(edges: tuple[float, ...], values: Floats) -> Ints:
-    found = np.searchsorted(edges, values, "right") - 1
-    return np.where(np.isfinite(values), np.maximum(found, 0), len(edges)).astype(np.int64)
+    return BoxValues(dimension, tuple(values), bins(edges, truth), None if detected is None else bins(edges, detected))
 
 
 def _height(corners: Floats) -> Floats:
     return corners[:, 3] - corners[:, 1]
-
-
-def _key(frames: pa.Table, dimension: Dimension) -> str:
-    """Return the first key of the dimension that any frame has; empty where there is none."""
-    return next((key for key in _KEYS.get(dimension, ()) if (attribute(frames, key) != "").any()), "")
-
-
-def _said(frames: pa.Table, key: str) -> pl.DataFrame:
-    """Return what each frame says under `key`; nothing where there is no key."""
-    if not key:
-        return _table([], [])
-    return _table(frames["frame_id"].to_pylist(), attribute(frames, key).tolist())
-
-
-def _cameras(table: pa.Table | None) -> pl.DataFrame:
-    if table is None:
-        return _table([], [])
-    return pl.DataFrame(pl.from_arrow(table.select(["frame_id", "camera"]))).rename({"camera": "value"})
-
-
-def _cells(sources: pa.Table | None) -> pl.DataFrame:
-    """Return the cell of lat and lon in which each frame was taken, named by its south-west corner."""
-    if sources is None:
-        return _table([], [])
-    table = pl.DataFrame(pl.from_arrow(sources.select(["frame_id", "lat", "lon"])))
-    table = table.filter(pl.col("lat").is_finite() & pl.col("lon").is_finite())
-    cells = table.select("frame_id", *((pl.col(name) / CELL_DEG).floor().cast(pl.Int64) for name in ("lat", "lon")))
-    distinct = cells.select("lat", "lon").unique()
-    names = [f"{lat * CELL_DEG:.2f} {lon * CELL_DEG:.2f}" for lat, lon in distinct.iter_rows()]
-    named = distinct.with_columns(value=pl.Series(names, dtype=pl.String))
-    return cells.join(named, on=["lat", "lon"]).select("frame_id", "value")
-
-
-def _table(frame_ids: Sequence[str], values: Sequence[str]) -> pl.DataFrame:
-    return pl.DataFrame({"frame_id": frame_ids, "value": values}, schema={"frame_id": pl.String, "value": pl.String})
 
 
 def _condition(dimension: Dimension, key: str, name: str) -> str:
