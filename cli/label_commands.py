@@ -11,6 +11,7 @@ from cli.who import signed
 
 if TYPE_CHECKING:
     from labeling.status import CampaignStatus
+    from labeling.take_in import TakenIn
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -35,11 +36,15 @@ def list_all(workspace: Workspace = DEFAULT_WORKSPACE, profile: ProfileHere = "l
 
     Exit codes: 0 done, 2 usage.
     """
-    from labeling.campaigns import list_campaigns
-    from labeling.status import campaign_status
+    from labeling.campaigns import list_campaigns, open_those_there
+    from labeling.status import broken_status, campaign_status
 
     store = place_from(workspace, profile).store
-    rows = [_value(campaign_status(store, campaign_id)) for campaign_id in list_campaigns(store)]
+    manifests, broken = open_those_there(store, list_campaigns(store))
+    found = [campaign_status(store, manifest.campaign_id) for manifest in manifests]
+    rows = [_value(status) for status in [*found, *map(broken_status, broken)]]
+    for lost in broken:
+        say(str(lost))
     columns = ("campaign_id", "purpose", "state", "frames", "answered", "partial", "not_returned", "refused")
     emit(rows, output, table(rows, columns) if rows else f"There is no campaign in {store}.")
 
@@ -135,10 +140,8 @@ def collect(
     store = place_from(workspace, profile).store
     taken = take_in(store, find_campaign(store, campaign), source)
     value: Any = asdict(taken)
-    for problem in taken.problems[:_SHOWN]:
-        say(f"not used: {problem}")
-    if len(taken.problems) > _SHOWN:
-        say(f"not used: {len(taken.problems) - _SHOWN} more")
+    for line in _not_used(taken):
+        say(f"not used: {line}")
     verb = "is there" if taken.is_new else "was there already"
     emit(value, output, f"{taken.path} {verb}: {taken.frames} frames, {taken.boxes} boxes.")
 
@@ -166,6 +169,17 @@ def close(
     campaign_id = find_campaign(store, campaign)
     close_campaign(store, campaign_id, signed(who), why)
     emit(_value(campaign_status(store, campaign_id)), output, f"Campaign {campaign_id} is closed.")
+
+
+def _not_used(taken: "TakenIn") -> list[str]:
+    """Return a line for each reason, with its first example and how often it occurs, and the first few notes."""
+    lines = []
+    for reason, count in sorted(taken.refused.items(), key=lambda item: (item[0] == "incomplete_class", item)):
+        example = next(text for text in taken.problems if text.startswith(f"{reason}: "))
+        lines.append(example if count == 1 else f"{example} (and {count - 1} more)")
+    notes = taken.problems[sum(taken.refused.values()) :]
+    more = [f"{len(notes) - _SHOWN} more"] if len(notes) > _SHOWN else []
+    return [*lines, *notes[:_SHOWN], *more]
 
 
 def _value(status: "CampaignStatus") -> dict[str, Any]:

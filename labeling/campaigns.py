@@ -25,6 +25,18 @@ class Campaign:
 
 
 @dataclass(frozen=True, slots=True)
+class BrokenCampaign:
+    """A campaign whose manifest is gone or broken: whatever it asked for counts as not returned."""
+
+    campaign_id: str
+    reason: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"Campaign {self.campaign_id} counts as not returned: {self.detail.rstrip('.')}."
+
+
+@dataclass(frozen=True, slots=True)
 class RawReturn:
     """A return file as it lay in the folder of `campaign_id`; `data` is None where it is over the limit."""
 
@@ -81,6 +93,22 @@ def open_manifest(store: str, campaign_id: str) -> CampaignManifest:
     if manifest.campaign_id != campaign_id:
         raise BrokenDataError("wrong_campaign", f"{where} is the manifest of campaign {manifest.campaign_id}")
     return manifest
+
+
+def open_those_there(
+    store: str, campaign_ids: Iterable[str]
+) -> tuple[tuple[CampaignManifest, ...], tuple[BrokenCampaign, ...]]:
+    """Return the manifests of complete campaigns, and why each other one is none: what is lost ends no run."""
+    manifests: list[CampaignManifest] = []
+    broken: list[BrokenCampaign] = []
+    for campaign_id in sorted(set(campaign_ids)):
+        try:
+            manifests.append(open_manifest(store, campaign_id))
+        except NotFoundError as error:
+            broken.append(BrokenCampaign(campaign_id, "missing", str(error)))
+        except BrokenDataError as error:
+            broken.append(BrokenCampaign(campaign_id, error.code, error.detail))
+    return tuple(manifests), tuple(broken)
 
 
 def campaign_of(store: str, manifest: CampaignManifest) -> Campaign:

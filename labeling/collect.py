@@ -12,7 +12,7 @@ from driveflow.canonical import Json, canonical_json
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import SnapshotTables
 from driveflow.truth import predictions_of, truth_of
-from labeling.campaigns import RawReturn, list_returns, open_manifest, read_return
+from labeling.campaigns import RawReturn, list_returns, open_those_there, read_return
 from labeling.entries import Entry, Refusal
 from labeling.manifest import CampaignManifest
 from labeling.merge_answers import FrameMerge, Row, merge_frame
@@ -31,11 +31,12 @@ COUNT_NAMES = (
 
 @dataclass(frozen=True, slots=True)
 class CollectRequest:
-    """What to put onto what: `returns` are files of any of `campaigns`, in any order."""
+    """What to put onto what: `returns` are files of any of `campaigns`, in any order; `notes` go to the account."""
 
     tables: SnapshotTables
     campaigns: tuple[CampaignManifest, ...]
     returns: tuple[RawReturn, ...]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Collected:
     `counts` add up: returns_in = read + quarantined; answers_in = taken + repeated + superseded + quarantined + empty;
     boxes_in = taken + repeated + superseded + quarantined; frames_out = answered + not_returned; prelabels_answered =
     confirmed + moved + reclassified + rejected. Files of equal bytes count once (returns_repeated of those read).
-    `notes` are sentences about fields that nobody knows.
+    `notes` are sentences about campaigns that are lost and fields that nobody knows.
     """
 
     tables: SnapshotTables
@@ -58,12 +59,15 @@ class Collected:
 def load_request(
     store: str, campaign_ids: Iterable[str], tables: SnapshotTables, wanted: Iterable[str] | None = None
 ) -> CollectRequest:
-    """Read the manifests and return files of campaigns; of `wanted` paths alone (as `list_returns` gives) if stated."""
-    ids = sorted(set(campaign_ids))
+    """Read the manifests and return files of campaigns; of `wanted` paths alone (as `list_returns` gives) if stated.
+
+    A campaign that is gone or broken is left out and told.
+    """
+    manifests, broken = open_those_there(store, campaign_ids)
     paths = None if wanted is None else set(wanted)
-    items = [item for item in list_returns(store, ids) if paths is None or item.path in paths]
-    manifests = tuple(open_manifest(store, campaign_id) for campaign_id in ids)
-    return CollectRequest(tables, manifests, tuple(read_return(item) for item in items))
+    found = list_returns(store, [manifest.campaign_id for manifest in manifests])
+    returns = tuple(read_return(item) for item in found if paths is None or item.path in paths)
+    return CollectRequest(tables, manifests, returns, tuple(map(str, broken)))
 
 
 def collect(request: CollectRequest, progress: Progress = silent) -> Collected:
@@ -87,14 +91,14 @@ def collect(request: CollectRequest, progress: Progress = silent) -> Collected:
         quarantine=pa.Table.from_pylist(refusal_rows(readings.refusals), columns.QUARANTINE),
         conflicts=pa.Table.from_pylist(_sorted_rows(merges), columns.CONFLICTS),
         counts={name: counts[name] for name in COUNT_NAMES},
-        notes=readings.notes(),
+        notes=(*request.notes, *readings.notes()),
     )
 
 
 def returned_frames(store: str, campaign_ids: Iterable[str]) -> set[str]:
     """Return the frames of the campaigns about which a sound answer has come back."""
-    ids = sorted(set(campaign_ids))
-    manifests = [open_manifest(store, campaign_id) for campaign_id in ids]
+    manifests, _ = open_those_there(store, campaign_ids)
+    ids = [manifest.campaign_id for manifest in manifests]
     readings = read_returns(manifests, (read_return(item) for item in list_returns(store, ids)))
     return {frame_id for frame_id, _ in answered_pairs(readings.entries)}
 

@@ -3,13 +3,14 @@
 import reprlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import msgspec
 
 from driveflow.canonical import Json
 from labeling.answer_boxes import AnswerBox, clip, corners_of, with_ids
 from labeling.campaigns import RawReturn
+from labeling.class_names import ClassNames
 from labeling.manifest import MAX_BOXES, CampaignManifest, ReturnedBox, ReturnedFrame, SentFrame, unknown_fields
 
 EDGE_TOLERANCE_PX = 1.0  # tools round; a corner this little outside is put on the edge
@@ -121,8 +122,15 @@ class FrameReader:
             raise _RefusedFrameError("broken_frame", f"frame {reprlib.repr(value.get('frame_id'))}: {error}") from error
         reading.unknown += [f"frames[].{name}" for name in unknown_fields(value, ReturnedFrame)]
         if answer.frame_id not in frames:
-            raise _RefusedFrameError("unknown_frame", f"frame {answer.frame_id[:80]!r} was not sent in this campaign")
-        return frames[answer.frame_id], answer
+            raise _RefusedFrameError("unknown_frame", _unknown_frame(answer.frame_id, frames))
+        frame = frames[answer.frame_id]
+        if (answer.width or frame.width, answer.height or frame.height) != (frame.width, frame.height):
+            raise _RefusedFrameError(
+                "wrong_size",
+                f"frame {frame.frame_id}: a picture of {answer.width} x {answer.height} was labeled, "
+                f"one of {frame.width} x {frame.height} was sent",
+            )
+        return frame, answer
 
     def _take(self, reading: FrameReading, found: "_Sorted", place: tuple[SentFrame, EntryOrder]) -> None:
         frame, order = place
@@ -192,8 +200,9 @@ class _BoxSorter:
     stated: tuple[str, ...]
 
     def sort(self, values: list[object]) -> _Sorted:
-        found = _Sorted({name: [] for name in self.stated if name in self.manifest.classes})
-        for name in sorted(set(self.stated) - set(self.manifest.classes)):
+        known = {name: self._names.find(name) for name in self.stated}
+        found = _Sorted({name: [] for name in known.values() if name is not None})
+        for name in sorted(name for name, meant in known.items() if meant is None):
             found.refused.append(("unknown_class", f"class {name!r} is none of the campaign's"))
         for value in values:
             self._sort_one(value, found)
@@ -212,11 +221,28 @@ class _BoxSorter:
             return
         if isinstance(value, dict):
             found.unknown += [f"frames[].boxes[].{name}" for name in unknown_fields(value, ReturnedBox)]
-        reason = self._objection(box, found)
+        name = box.class_name if box.class_name in found.boxes else self._names.find(box.class_name)
+        if name is None:
+            self._unknown_class(box, found)
+            return
+        box = box if name == box.class_name else replace(box, class_name=name)
+        reason, why = self._objection(box, found)
         if reason:
-            found.refused.append((reason, f"box {_spell(box)}"))
+            found.refused.append((reason, f"box {_spell(box)}{why}"))
         else:
-            found.boxes[box.class_name].append(box)
+            found.boxes[name].append(box)
+
+    @property
+    def _names(self) -> ClassNames:
+        return ClassNames(self.manifest.classes)
+
+    def _unknown_class(self, box: ReturnedBox, found: _Sorted) -> None:
+        """Refuse a box of a class that is none; the class that is meant must not pass for one that was looked for."""
+        meant = self._names.nearest(box.class_name)
+        if meant is not None:
+            found.incomplete.add(meant)
+        hint = f", {meant!r} would do" if meant else f"; the campaign's are {', '.join(self.manifest.classes[:5])}"
+        found.refused.append(("unknown_class", f"box {_spell(box)}: there is no class {box.class_name!r}{hint}"))
 
     def _broken(self, value: object, detail: str, found: _Sorted) -> None:
         name = value.get("class_name") if isinstance(value, dict) else None
@@ -225,26 +251,30 @@ class _BoxSorter:
                 "broken_box", f"frame {self.frame.frame_id}: {detail}; no class is whole without it"
             )
         found.refused.append(("broken_box", detail))
-        found.incomplete.add(name)
+        found.incomplete.add(self._names.find(name) or self._names.nearest(name) or name)
 
-    def _objection(self, box: ReturnedBox, found: _Sorted) -> str:
-        """Return why `box` is refused, empty where it is sound; a box of no area holds no object and spoils nothing."""
-        if box.class_name not in self.manifest.classes:
-            return "unknown_class"
+    def _objection(self, box: ReturnedBox, found: _Sorted) -> tuple[str, str]:
+        """Return why `box` is refused, and words on it; a box of no area holds no object and spoils nothing."""
         if box.class_name not in found.boxes:
-            return "class_not_stated"
+            return "class_not_stated", ", which annotated_classes does not name"
         if box.x2 < box.x1 or box.y2 < box.y1:
             found.incomplete.add(box.class_name)
-            return "negative_size"
+            return "negative_size", ": x2 and y2 are the corner at the bottom right, not a size"
         if self._is_outside(box):
             found.incomplete.add(box.class_name)
-            return "outside"
+            return "outside", f": the picture is {self.frame.width} x {self.frame.height} pixels"
         x1, y1, x2, y2 = clip(corners_of(box), self.frame.width, self.frame.height)
-        return "" if x1 < x2 and y1 < y2 else "empty_box"
+        return ("", "") if x1 < x2 and y1 < y2 else ("empty_box", " has no area")
 
     def _is_outside(self, box: ReturnedBox) -> bool:
         low, high = min(box.x1, box.y1), max(box.x2 - self.frame.width, box.y2 - self.frame.height)
         return low < -EDGE_TOLERANCE_PX or high > EDGE_TOLERANCE_PX
+
+
+def _unknown_frame(name: str, frames: Mapping[str, SentFrame]) -> str:
+    meant = name.rpartition("/")[2].partition(".")[0].strip().lower()
+    hint = f"; its frame_id is {meant!r} alone" if meant in frames else ""
+    return f"frame {name[:80]!r} was not sent in this campaign{hint}"
 
 
 def _spell(box: ReturnedBox) -> str:

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.canonical import Json
-from driveflow.errors import DriveflowError, IntegrityError, InvalidInputError, NotFoundError
+from driveflow.errors import BrokenDataError, DriveflowError, IntegrityError, InvalidInputError, NotFoundError
 from driveflow.flow.sections import LabelingSection
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import SnapshotTables
@@ -101,8 +101,8 @@ def hand_off(request: HandOffRequest, progress: Progress = silent) -> HandedOff:
         manifest = open_manifest(request.store, campaign_id)
         reopen_campaign(request.store, campaign_id)
         return _handed_off(request, manifest, (selected, len(missing)), [])
-    except NotFoundError:
-        pass  # not sent yet, or not to its end
+    except (NotFoundError, BrokenDataError):
+        pass  # not sent yet, not to its end, or its manifest was damaged since: it is written anew
     out = classes_out(request.store, request.purpose)
     asked = {
         frame_id: tuple(name for name in names if name not in out.get(frame_id, ()))

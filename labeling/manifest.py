@@ -102,11 +102,16 @@ class ReturnedBox:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReturnedFrame:
-    """What was found in one frame; a class in `annotated_classes` without a box says that there is none of it."""
+    """What was found in one frame; a class in `annotated_classes` without a box says that there is none of it.
+
+    Where the size of the picture is stated, it must be that of the one that was sent.
+    """
 
     frame_id: Text
     annotated_classes: Annotated[tuple[Text, ...], msgspec.Meta(max_length=1000)]
     boxes: Annotated[tuple[ReturnedBox, ...], msgspec.Meta(max_length=MAX_BOXES)]
+    width: Annotated[int, msgspec.Meta(ge=1, description="Of the picture that was labeled.")] | None = None
+    height: Annotated[int, msgspec.Meta(ge=1, description="Of the picture that was labeled.")] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

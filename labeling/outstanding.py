@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from labeling.campaigns import is_closed, list_campaigns, list_returns, open_manifest, read_return
+from labeling.campaigns import is_closed, list_campaigns, list_returns, open_those_there, read_return
 from labeling.manifest import CampaignManifest, Purpose
 from labeling.returns import answered_pairs, read_returns
 
@@ -10,11 +10,10 @@ from labeling.returns import answered_pairs, read_returns
 def classes_out(store: str, purpose: Purpose) -> Mapping[str, frozenset[str]]:
     """Return for each frame the classes that campaigns of `purpose` asked for, so that nobody pays for them twice.
 
-    Of a closed campaign only what was answered counts.
+    Of a closed campaign only what was answered counts, of one whose manifest is broken nothing.
     """
     out: dict[str, set[str]] = {}
-    for campaign_id in list_campaigns(store):
-        manifest = open_manifest(store, campaign_id)
+    for manifest in open_those_there(store, list_campaigns(store))[0]:
         if manifest.purpose == purpose:
             for frame_id, name in _pairs(store, manifest):
                 out.setdefault(frame_id, set()).add(name)

@@ -92,6 +92,7 @@ def parse_return(raw: RawReturn, known: Mapping[str, CampaignManifest]) -> Retur
     except msgspec.ValidationError as error:
         raise BrokenDataError("not_a_return", str(error)) from error
     _check_campaign(raw, head, known)
+    _refuse_shares(frames)
     returned_ns = _nanoseconds(head.returned_at)
     return ReturnHead(
         head, digest_bytes(raw.data or b""), returned_ns, frames, tuple(unknown_fields(value, ReturnFile))
@@ -132,6 +133,21 @@ def _check_campaign(raw: RawReturn, head: ReturnFile, known: Mapping[str, Campai
             text.encode()
         except UnicodeEncodeError as error:
             raise BrokenDataError("not_a_return", f"a text that cannot be written: {error}") from error
+
+
+def _refuse_shares(frames: list[object]) -> None:
+    """Refuse a file all of whose boxes lie within the first pixel: tools that write shares of the picture do so."""
+    found = [frame.get("boxes") for frame in frames if isinstance(frame, dict)]
+    boxes = [box for items in found if isinstance(items, list) for box in items]
+    if boxes and all(_is_within_a_pixel(box) for box in boxes):
+        raise BrokenDataError(
+            "not_pixels", f"each of its {len(boxes)} boxes lies within 0 and 1: corners are pixels, not shares"
+        )
+
+
+def _is_within_a_pixel(box: object) -> bool:
+    corners = [box.get(name) for name in ("x1", "y1", "x2", "y2")] if isinstance(box, dict) else [None]
+    return all(isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= 1 for value in corners)
 
 
 def _nanoseconds(returned_at: str) -> int:

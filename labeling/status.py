@@ -3,11 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from labeling.campaigns import is_closed, list_returns, open_manifest, read_return
+from labeling.campaigns import BrokenCampaign, is_closed, list_returns, open_manifest, read_return
 from labeling.manifest import CampaignManifest, Purpose
-from labeling.returns import Readings, answered_pairs, read_returns, refusal_rows
+from labeling.returns import Readings, answered_pairs, entries_by_frame, read_returns, refusal_rows
 
-CampaignState: TypeAlias = Literal["open", "returned", "closed"]
+CampaignState: TypeAlias = Literal["open", "returned", "closed", "broken"]
 _SHOWN = 5
 
 
@@ -20,7 +20,7 @@ class CampaignStatus:
     """
 
     campaign_id: str
-    purpose: Purpose
+    purpose: Purpose | None  # None where it is broken
     state: CampaignState
     frames: int
     answered: int
@@ -43,6 +43,14 @@ def campaign_status(store: str, campaign_id: str) -> CampaignStatus:
     return _status(manifest, read_returns([manifest], raws), closed=is_closed(store, campaign_id))
 
 
+def broken_status(broken: BrokenCampaign) -> CampaignStatus:
+    """Return the status of a campaign of which nothing can be said but that its manifest is broken."""
+    nothing = dict.fromkeys(("frames", "answered", "partial", "not_returned", "returns", "boxes", "refused"), 0)
+    return CampaignStatus(
+        campaign_id=broken.campaign_id, purpose=None, state="broken", problems=(str(broken),), **nothing
+    )
+
+
 def frames_of_box(manifest: CampaignManifest, box_id: str) -> tuple[str, ...]:
     """Return the frames that a sent box belongs to, for tools that tell of a box by its id alone."""
     return tuple(f.frame_id for f in manifest.frames if any(box.box_id == box_id for box in f.prelabels))
@@ -54,7 +62,7 @@ def _status(manifest: CampaignManifest, readings: Readings, *, closed: bool) -> 
     answered = sum(n == len(frame.missing_classes) for n, frame in zip(found, manifest.frames, strict=True))
     missed = sum(n == 0 for n in found)
     state: CampaignState = "closed" if closed else "returned" if answered == len(manifest.frames) else "open"
-    rows = refusal_rows(readings.refusals)
+    rows = sorted(refusal_rows(readings.refusals), key=lambda row: row["reason"] == "incomplete_class")
     return CampaignStatus(
         campaign_id=manifest.campaign_id,
         purpose=manifest.purpose,
@@ -64,7 +72,17 @@ def _status(manifest: CampaignManifest, readings: Readings, *, closed: bool) -> 
         partial=len(manifest.frames) - answered - missed,
         not_returned=missed,
         returns=readings.counts["returns_in"],
-        boxes=sum(entry.box_count() for entry in readings.entries),
+        boxes=_boxes_that_count(readings),
         refused=len(rows),
         problems=tuple(f"{row['path']}: {row['reason']}: {row['detail']}" for row in rows[:_SHOWN]),
     )
+
+
+def _boxes_that_count(readings: Readings) -> int:
+    """Return how many boxes the newest answers about each class of each frame hold: the same answer twice is one."""
+    newest: dict[tuple[str, str], int] = {}
+    for frame_id, entries in entries_by_frame(readings.entries).items():
+        for entry in entries:
+            for name, boxes in entry.boxes.items():
+                newest.setdefault((frame_id, name), len(boxes))
+    return sum(newest.values())

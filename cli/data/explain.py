@@ -110,11 +110,11 @@ def _by_hand(store: str, frame_id: str) -> "list[Json]":
 
 
 def _campaigns(store: str, frame_id: str) -> "list[Json]":
-    from labeling.campaigns import is_closed, list_campaigns, list_returns, open_manifest
+    from labeling.campaigns import is_closed, list_campaigns, list_returns, open_those_there
 
     found: list[Json] = []
-    for campaign_id in list_campaigns(store):
-        manifest = open_manifest(store, campaign_id)
+    for manifest in open_those_there(store, list_campaigns(store))[0]:
+        campaign_id = manifest.campaign_id
         for sent in manifest.frames:
             if sent.frame_id == frame_id:
                 returns = len(list_returns(store, [campaign_id]))

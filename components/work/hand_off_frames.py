@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from components.work.pages import counts_page
+from components.work.pages import counts_page, markdown_table
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
 
 if TYPE_CHECKING:
@@ -41,10 +41,12 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         _remember(context, campaign)
     uri = campaign.uri if campaign else ""
     where = f"The campaign lies at {uri}\n" if uri else "Nothing was left to label.\n"
+    rows = [(row["path"], row["reason"], row["detail"]) for row in handed_off.quarantine.to_pylist()]
+    held = f"\n{markdown_table(('picture', 'reason', 'detail'), rows)}" if rows else ""
     return StepResult(
         outputs={"campaign": uri},
         counts=handed_off.counts,
-        pages={"summary": counts_page("Hand-off", handed_off.counts, where)},
+        pages={"summary": counts_page("Hand-off", handed_off.counts, where + held)},
         notes=pixels.cache_note(),
     )
 

@@ -74,7 +74,7 @@ def test_show_finds_the_frame_of_a_box(sent, capsys):
     assert (code, "sent no box with the id 'nobody'" in err) == (3, True)
 
 
-def test_collect_twice_is_once(sent, tmp_path, capsys):
+def test_ac_c2_collect_twice_is_once(sent, tmp_path, capsys):
     path = answer(tmp_path, sent, about("a", box()))
 
     first = call(capsys, "label", "collect", sent[:8], "--from", str(path), "-o", "json")
@@ -102,8 +102,9 @@ def test_what_cannot_be_used_is_named_and_the_rest_is_taken(sent, tmp_path, caps
 
     assert code == 0
     assert json.loads(out)["frames"] == 1
-    assert err.count("not used: unknown_frame") == 5
-    assert "not used: 2 more" in err
+    assert err.count("not used: unknown_frame") == err.count("\n") == 1
+    assert "(and 6 more)" in err
+    assert json.loads(out)["refused"] == {"unknown_frame": 7}
 
 
 @pytest.mark.parametrize("more", [{"purpose": "holdout"}, {"campaign_id": "another"}, {"frames": 3}])
@@ -115,6 +116,37 @@ def test_a_file_of_no_use_is_refused_with_1_and_not_taken(sent, tmp_path, capsys
     assert (code, out) == (1, "")
     assert "is no answer to this campaign" in err
     assert returns(tmp_path, sent) == []
+
+
+@pytest.mark.parametrize("frames", [[], [about("unknown", box())], [about("a", classes=[])], [about("a", {"x1": 1})]])
+def test_a_file_that_says_nothing_usable_is_refused_with_1_and_not_taken(sent, tmp_path, capsys, frames):
+    path = answer(tmp_path, sent, *frames)
+
+    code, out, err = call(capsys, "label", "collect", sent, "--from", str(path))
+
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert "is no answer to this campaign" in err
+    assert returns(tmp_path, sent) == []
+
+
+def test_the_cause_is_told_before_what_follows_from_it(sent, tmp_path, capsys):
+    path = answer(tmp_path, sent, about("a", box(corners=(9, 1, 1, 9)), box("truck")))
+
+    err = call(capsys, "label", "collect", sent, "--from", str(path))[2]
+
+    assert [line.split(": ")[1] for line in err.splitlines()] == ["negative_size", "incomplete_class"]
+
+
+def test_a_broken_campaign_is_told_and_hides_no_other(sent, tmp_path, capsys):
+    broken = tmp_path / ".driveflow/store/campaigns/0broken/campaign.json"
+    broken.parent.mkdir()
+    broken.write_text("{")
+
+    code, out, err = call(capsys, "label", "list", "-o", "json")
+
+    assert code == 0
+    assert [(row["campaign_id"], row["state"]) for row in json.loads(out)] == [(sent, "open"), ("0broken", "broken")]
+    assert "Campaign 0broken counts as not returned: " in err
 
 
 def test_closing_is_told_by_the_status(sent, capsys):

@@ -1,9 +1,11 @@
 """Labels come back onto their frames: by frame and box id, for the right purpose, with every disagreement told."""
 
 import json
+import shutil
 
 import pytest
 
+from labeling.campaigns import open_manifest
 from labeling.collect import CollectRequest, collect, load_request, returned_frames
 from labeling.hand_off import hand_off
 from labeling.returns import read_returns
@@ -56,7 +58,7 @@ def test_a_frame_that_somebody_looked_at_in_vain_is_labeled_empty():
     assert result.tables.boxes.num_rows == 0
 
 
-def test_one_unknown_image_does_not_reject_the_others():  # AC-C7
+def test_ac_c7_one_unknown_image_does_not_reject_the_others():
     data = return_text(about("elsewhere", box()), about("a", box(corners=A)))
 
     result = collected(tables([frame_row("a")]), campaign(sent_frame("a")), data)
@@ -65,7 +67,7 @@ def test_one_unknown_image_does_not_reject_the_others():  # AC-C7
     assert reasons(result) == ["unknown_frame"]
 
 
-def test_a_frame_that_does_not_come_back_stays_unlabeled():  # AC-C11
+def test_ac_c11_a_frame_that_does_not_come_back_stays_unlabeled():
     made = tables([frame_row("a"), frame_row("b", annotated=["truck"])], [box_row("b", "t", "truck")])
 
     result = collected(made, campaign(sent_frame("a"), sent_frame("b", ["car"])), return_text(about("a")))
@@ -75,7 +77,7 @@ def test_a_frame_that_does_not_come_back_stays_unlabeled():  # AC-C11
     assert result.counts["frames_not_returned"] == 1
 
 
-def test_a_campaign_without_any_return_changes_nothing():  # AC-C11
+def test_ac_c11_a_campaign_without_any_return_changes_nothing():
     made = tables([frame_row("a")], [box_row("a", "x")])
 
     result = collected(made, campaign(sent_frame("a")))
@@ -105,10 +107,10 @@ def test_order_and_names_of_files_decide_nothing():
     assert one.tables == two.tables
 
 
-# Three ways: what was sent, what is here now, what came back (AC-C10).
+# Three ways: what was sent, what is here now, what came back.
 
 
-def test_a_sent_box_keeps_its_id_when_it_comes_back_moved_or_of_another_class():  # AC-C10
+def test_ac_c10_a_sent_box_keeps_its_id_when_it_comes_back_moved_or_of_another_class():
     sent = [sent_box("p1", corners=A), sent_box("p2", corners=B)]
     data = return_text(about("a", box("truck", A, "p1"), box("car", (21, 20, 30, 30), "p2"), box("car", C)))
 
@@ -118,7 +120,7 @@ def test_a_sent_box_keeps_its_id_when_it_comes_back_moved_or_of_another_class():
     assert labels(result.tables, "a") == [("car", (21.0, 20.0, 30.0, 30.0)), ("car", C), ("truck", A)]
 
 
-def test_what_became_of_every_sent_box_is_counted():  # AC-C10
+def test_ac_c10_what_became_of_every_sent_box_is_counted():
     corners = {"kept": A, "moved": B, "other": C, "gone": (60, 1, 70, 9)}
     sent = [sent_box(name, corners=place) for name, place in corners.items()]
     data = return_text(
@@ -132,7 +134,7 @@ def test_what_became_of_every_sent_box_is_counted():  # AC-C10
     assert counts["prelabels_answered"] == 4
 
 
-def test_a_box_that_was_copied_in_the_tool_is_not_lost():  # AC-C10
+def test_ac_c10_a_box_that_was_copied_in_the_tool_is_not_lost():
     sent = [sent_box("p1", corners=A)]
     data = return_text(about("a", box(corners=B, box_id="p1"), box(corners=A, box_id="p1")))
 
@@ -144,7 +146,7 @@ def test_a_box_that_was_copied_in_the_tool_is_not_lost():  # AC-C10
     assert conflicts(result) == [("copied_box_id", "both")]
 
 
-def test_a_box_that_was_deleted_here_and_kept_there_comes_back_and_is_told():  # AC-C10
+def test_ac_c10_a_box_that_was_deleted_here_and_kept_there_comes_back_and_is_told():
     sent = [sent_box("b1", corners=A, origin="batch:b")]
     data = return_text(about("a", box(corners=A, box_id="b1")))
 
@@ -155,7 +157,7 @@ def test_a_box_that_was_deleted_here_and_kept_there_comes_back_and_is_told():  #
 
 
 @pytest.mark.parametrize("answer", [[box(corners=C, box_id="b1")], []], ids=["moved there", "deleted there"])
-def test_a_box_that_was_changed_on_both_sides_is_told_and_the_answer_counts(answer):  # AC-C10
+def test_ac_c10_a_box_that_was_changed_on_both_sides_is_told_and_the_answer_counts(answer):
     made = tables([frame_row("a")], [box_row("a", "b1", corners=B)])
     sent = [sent_box("b1", corners=A, origin="batch:b")]
 
@@ -165,7 +167,7 @@ def test_a_box_that_was_changed_on_both_sides_is_told_and_the_answer_counts(answ
     assert conflicts(result) == [("changed_here", "right")]
 
 
-def test_a_box_that_was_added_here_since_the_hand_off_is_kept_and_told():  # AC-C10
+def test_ac_c10_a_box_that_was_added_here_since_the_hand_off_is_kept_and_told():
     made = tables([frame_row("a")], [box_row("a", "new", corners=B)])
 
     result = collected(made, campaign(sent_frame("a")), return_text(about("a", box(corners=A))))
@@ -174,7 +176,7 @@ def test_a_box_that_was_added_here_since_the_hand_off_is_kept_and_told():  # AC-
     assert conflicts(result) == [("added_here", "both")]
 
 
-def test_a_box_that_was_added_on_both_sides_is_there_once():  # AC-C10
+def test_ac_c10_a_box_that_was_added_on_both_sides_is_there_once():
     made = tables([frame_row("a")], [box_row("a", "new", corners=(1.1, 1, 9, 9))])
 
     result = collected(made, campaign(sent_frame("a")), return_text(about("a", box(corners=A))))
@@ -225,7 +227,28 @@ def test_two_boxes_never_share_an_id():
     assert len(box_ids(result.tables, "a")) == 2
 
 
-def test_attributes_that_a_tool_does_not_send_back_stay_as_sent():  # AC-C12
+def test_ac_c12_ac_c13_what_a_tool_sends_back_as_it_was_comes_out_as_it_went_in(tmp_path):
+    facts = {"occluded": True, "truncated": False, "rotation": 12.5, "colour": "grün", "lane": None, "track": 7}
+    made = tables(
+        [frame_row("a")], [box_row("a", "b1", corners=(1.25, 2.5, 9.125, 9.75), attributes=json.dumps(facts))]
+    )
+    done = hand_off(hand_off_request(made, ("a",), tmp_path)).campaign
+    (sent,) = json.loads((tmp_path / "campaigns" / done.campaign_id / "campaign.json").read_bytes())["frames"]
+    echoed = [
+        {name: value for name, value in one.items() if name not in {"score", "origin"}} for one in sent["prelabels"]
+    ]
+    data = return_text(about("a", *echoed), campaign_id=done.campaign_id)
+
+    manifest = open_manifest(tmp_path.as_uri(), done.campaign_id)
+    result = collect(CollectRequest(made, (manifest,), (raw(data, campaign_id=done.campaign_id),)))
+
+    (row,) = result.tables.boxes.to_pylist()
+    assert json.loads(row["attributes"]) == facts
+    assert (row["box_id"], row["x1"], row["y1"], row["x2"], row["y2"]) == ("b1", 1.25, 2.5, 9.125, 9.75)
+    assert (result.counts["prelabels_confirmed"], conflicts(result), result.notes) == (1, [], ())
+
+
+def test_ac_c12_attributes_that_a_tool_does_not_send_back_stay_as_sent():
     manifest = campaign(sent_frame("a", prelabels=[sent_box("p1", corners=A)]))
     frames = json.loads(json.dumps([about("a", box(corners=A, box_id="p1"))]))
     sent = manifest.frames[0].prelabels[0]
@@ -347,7 +370,7 @@ def test_a_class_that_left_the_taxonomy_is_quarantined():
 # From hand-off to labels, in a real folder.
 
 
-def test_what_was_handed_off_comes_back_by_id_alone(tmp_path):
+def test_ac_c22_what_was_handed_off_comes_back_by_id_alone(tmp_path):
     seen = predictions(box_row("a", "p1", corners=A, score=0.9, origin="model:m"))
     made = tables([frame_row("a"), frame_row("b")])
     done = hand_off(hand_off_request(made, ("a", "b"), tmp_path, prelabels=seen)).campaign
@@ -363,6 +386,32 @@ def test_what_was_handed_off_comes_back_by_id_alone(tmp_path):
     assert box_ids(result.tables, "a") == {"p1"}
     assert returned_frames(tmp_path.as_uri(), [done.campaign_id]) == {frame_id("a"), frame_id("b")}
     assert len(read_returns(request.campaigns, request.returns).entries) == 2
+
+
+@pytest.mark.parametrize("harm", ["deleted", "no manifest", "broken manifest", "another's manifest"])
+def test_ac_c11_a_campaign_that_is_lost_counts_as_not_returned_and_is_told(tmp_path, harm):
+    made = tables([frame_row("a"), frame_row("b")])
+    lost = hand_off(hand_off_request(made, ("a",), tmp_path)).campaign
+    kept = hand_off(hand_off_request(made, ("b",), tmp_path)).campaign
+    for done, name in ((lost, "a"), (kept, "b")):
+        folder = tmp_path / "campaigns" / done.campaign_id
+        (folder / "returns").mkdir()
+        (folder / "returns" / "x.json").write_bytes(return_text(about(name, box()), campaign_id=done.campaign_id))
+    manifest = tmp_path / "campaigns" / lost.campaign_id / "campaign.json"
+    if harm == "deleted":
+        shutil.rmtree(manifest.parent)
+    elif harm == "no manifest":
+        manifest.unlink()
+    else:
+        other = tmp_path / "campaigns" / kept.campaign_id / "campaign.json"
+        manifest.write_bytes(b"{" if harm == "broken manifest" else other.read_bytes())
+
+    result = collect(load_request(tmp_path.as_uri(), [lost.campaign_id, kept.campaign_id], made))
+
+    assert labels(result.tables, "a") == []
+    assert labels(result.tables, "b") == [("car", (1, 1, 9, 9))]
+    assert [note.partition(":")[0] for note in result.notes] == [f"Campaign {lost.campaign_id} counts as not returned"]
+    assert returned_frames(tmp_path.as_uri(), [lost.campaign_id, kept.campaign_id]) == {frame_id("b")}
 
 
 def test_only_the_files_that_a_plan_saw_are_read(tmp_path):

@@ -37,7 +37,7 @@ def frames(**more) -> list[dict]:
     return [frame_row(name, **more) for name in NAMES]
 
 
-def test_the_same_request_twice_is_one_complete_campaign(tmp_path):  # AC-C1, AC-C2, AC-C4
+def test_ac_c1_ac_c2_ac_c4_the_same_request_twice_is_one_complete_campaign(tmp_path):
     request = hand_off_request(tables(frames()), NAMES, tmp_path)
 
     first = hand_off(request)
@@ -51,7 +51,7 @@ def test_the_same_request_twice_is_one_complete_campaign(tmp_path):  # AC-C1, AC
 
 
 @pytest.mark.parametrize("fail_at", range(len(NAMES)))
-def test_a_hand_off_that_was_killed_ends_in_the_same_folder(tmp_path, fail_at):  # AC-C1
+def test_ac_c1_a_hand_off_that_was_killed_ends_in_the_same_folder(tmp_path, fail_at):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     hand_off(hand_off_request(tables(frames()), NAMES, whole))
 
@@ -76,7 +76,7 @@ def test_a_hand_off_that_goes_on_copies_only_what_is_missing(tmp_path):
     assert again.reads == [frame_id("b")]
 
 
-def test_what_came_back_is_never_touched_by_a_second_hand_off(tmp_path):  # AC-C5
+def test_ac_c5_what_came_back_is_never_touched_by_a_second_hand_off(tmp_path):
     request = hand_off_request(tables(frames()), NAMES, tmp_path)
     done = hand_off(request)
     returned = tmp_path / "campaigns" / done.campaign.campaign_id / "returns" / "a.json"
@@ -153,7 +153,7 @@ def test_asking_again_for_what_a_closed_campaign_asks_opens_it(tmp_path):
     assert not is_closed(tmp_path.as_uri(), campaign_id)
 
 
-def test_two_pictures_of_one_base_name_both_survive(tmp_path):  # AC-C17
+def test_ac_c17_two_pictures_of_one_base_name_both_survive(tmp_path):
     sources = [source_row("a", path="left/0001.jpg"), source_row("b", path="right/0001.jpg")]
     made = tables([frame_row("a"), frame_row("b")], sources=sources)
 
@@ -163,7 +163,7 @@ def test_two_pictures_of_one_base_name_both_survive(tmp_path):  # AC-C17
     assert {path.read_bytes() for path in folder.iterdir()} == {b"picture a", b"picture b"}
 
 
-def test_a_frame_goes_out_as_a_still_with_its_time_and_never_as_a_number(tmp_path):  # AC-C25
+def test_ac_c25_a_frame_goes_out_as_a_still_with_its_time_and_never_as_a_number(tmp_path):
     sources = [source_row("a", path="run.mp4", captured_ns=1_000_000_007)]
     made = tables([frame_row("a")], sources=sources)
 
@@ -252,6 +252,19 @@ def test_every_selected_frame_is_accounted_for(tmp_path):
     parts = ("frames_sent", "frames_already_annotated", "frames_already_out", "frames_unreadable")
     assert counts["frames_selected"] == len(NAMES)
     assert [counts[name] for name in parts] == [1, 1, 1, 1]
+
+
+def test_a_broken_manifest_is_written_anew_and_hinders_no_other_campaign(tmp_path):
+    request = hand_off_request(tables(frames()), ("a", "b"), tmp_path)
+    folder = tmp_path / "campaigns" / hand_off(request).campaign.campaign_id
+    whole = (folder / "campaign.json").read_bytes()
+    (folder / "campaign.json").write_bytes(whole[:100])
+
+    other = hand_off(hand_off_request(tables(frames()), ("c",), tmp_path)).campaign
+    hand_off(request)
+
+    assert other.frames == (frame_id("c"),)
+    assert (folder / "campaign.json").read_bytes() == whole
 
 
 def test_an_unfinished_campaign_is_no_campaign(tmp_path):

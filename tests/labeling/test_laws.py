@@ -68,7 +68,7 @@ def gather(made, files):
 
 @settings(max_examples=60, deadline=None)
 @given(snapshots(), RETURNS)
-def test_collecting_twice_is_collecting_once(made, files):
+def test_ac_c4_collecting_twice_is_collecting_once(made, files):
     once = gather(made, files)
 
     twice = gather(once.tables, files)

@@ -44,7 +44,7 @@ def published(name: str) -> dict:
     return json.loads((PUBLISHED / f"{name}.schema.json").read_text(encoding="utf-8"))
 
 
-def test_a_manifest_comes_back_as_it_went():  # AC-C19
+def test_ac_c19_a_manifest_comes_back_as_it_went():
     manifest = campaign(sent_frame("a", prelabels=[sent_box("p1"), sent_box("p2", "truck")]), sent_frame("b"))
 
     again = decode_manifest(encode_manifest(manifest), "campaign.json")
@@ -53,7 +53,7 @@ def test_a_manifest_comes_back_as_it_went():  # AC-C19
     assert encode_manifest(again) == encode_manifest(manifest)
 
 
-def test_a_manifest_that_was_handed_off_comes_back_as_it_went(tmp_path):  # AC-C19
+def test_ac_c19_a_manifest_that_was_handed_off_comes_back_as_it_went(tmp_path):
     seen = predictions(box_row("a", "p", score=0.75, origin="model:m", attributes='{"occluded":true}'))
     done = hand_off(hand_off_request(tables([frame_row("a")]), ("a",), tmp_path, prelabels=seen))
     data = (tmp_path / "campaigns" / done.campaign.campaign_id / "campaign.json").read_bytes()

@@ -100,7 +100,7 @@ def test_a_file_over_the_limit_is_quarantined_unread():
         ({**about("a"), "frame_id": "\ud800"}, "unknown_frame"),
     ],
 )
-def test_one_bad_frame_does_not_reject_the_whole_import(frame, reason):  # AC-C7
+def test_ac_c7_one_bad_frame_does_not_reject_the_whole_import(frame, reason):
     result = collected(MADE, MANIFEST, return_text(frame, about("b", box())))
 
     assert reasons(result) == [reason]
@@ -153,6 +153,50 @@ def test_a_box_that_says_nothing_of_its_class_is_quarantined_alone(bad, reason):
     assert reasons(result) == [reason]
     assert annotated(result.tables, "a") == ["car", "truck"]
     assert labels(result.tables, "a") == [("car", (1, 1, 9, 9))]
+
+
+@pytest.mark.parametrize("name", ["Car", "CAR", " car ", "cAr\t"])
+def test_a_class_is_known_by_its_letters_whatever_their_case(name):
+    result = collected(MADE, MANIFEST, return_text(about("a", box(name), classes=[name, "truck"])))
+
+    assert (reasons(result), annotated(result.tables, "a")) == ([], ["car", "truck"])
+    assert labels(result.tables, "a") == [("car", (1, 1, 9, 9))]
+
+
+@pytest.mark.parametrize("name", ["cars", "c-a-r", "c_ar"])
+def test_a_class_whose_boxes_came_under_a_name_nearly_so_does_not_pass_for_looked_for_in_vain(name):
+    result = collected(MADE, MANIFEST, return_text(about("a", box(name), box("truck"))))
+
+    assert reasons(result) == ["incomplete_class", "unknown_class"]
+    assert f"there is no class {name!r}, 'car' would do" in result.quarantine["detail"].to_pylist()[1]
+    assert annotated(result.tables, "a") == ["truck"]
+
+
+@pytest.mark.parametrize("size", [{"width": 200, "height": 100}, {"width": 50}, {"height": 100}])
+def test_labels_of_a_picture_that_was_resized_or_turned_are_quarantined(size):
+    result = collected(MADE, MANIFEST, return_text(about("a", box(), **size), about("b", width=100, height=50)))
+
+    assert reasons(result) == ["wrong_size"]
+    assert (annotated(result.tables, "a"), annotated(result.tables, "b")) == ([], ["car", "truck"])
+
+
+def test_corners_that_are_shares_of_the_picture_are_no_pixels():
+    frames = about("a", box(corners=(0.1, 0.2, 0.9, 1.0))), about("b", box("truck", (0, 0, 0.5, 0.5)))
+
+    result = collected(MADE, MANIFEST, return_text(*frames))
+
+    assert reasons(result) == ["not_pixels"]
+    assert annotated(result.tables, "a") == []
+
+
+@pytest.mark.parametrize("name", ["images/{}.jpg", "{}.png", " {}", "C:/tool/{}.task.jpg"])
+def test_a_file_name_is_no_frame_id_and_the_line_says_what_is(name):
+    value = {**about("a"), "frame_id": name.format(frame_id("a"))}
+
+    result = collected(MADE, MANIFEST, return_text(value))
+
+    (detail,) = result.quarantine["detail"].to_pylist()
+    assert detail.endswith(f"was not sent in this campaign; its frame_id is {frame_id('a')!r} alone")
 
 
 def test_a_box_of_a_class_that_the_answer_does_not_state_is_quarantined():

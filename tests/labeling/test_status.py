@@ -57,6 +57,13 @@ def test_what_could_not_be_used_is_named(tmp_path, sent):
     assert status.problems[0].startswith("returns/1.json: unknown_frame: ")
 
 
+def test_the_same_answer_twice_counts_its_boxes_once(tmp_path, sent):
+    bring_back(tmp_path, sent, "1.json", about("a", box()), about("a", box()))
+    bring_back(tmp_path, sent, "2.json", about("a", box(), classes=["car"]))
+
+    assert campaign_status(tmp_path.as_uri(), sent.campaign_id).boxes == 1
+
+
 def test_a_closed_campaign_says_so(tmp_path, sent):
     close_campaign(tmp_path.as_uri(), sent.campaign_id, "ann", "enough")
 
@@ -68,7 +75,7 @@ def test_closing_needs_a_name_and_a_reason(tmp_path, sent):
         close_campaign(tmp_path.as_uri(), sent.campaign_id, "ann", " ")
 
 
-def test_the_frame_of_a_box_is_known_from_the_id_of_the_box_alone(tmp_path):  # AC-C23
+def test_ac_c23_the_frame_of_a_box_is_known_from_the_id_of_the_box_alone(tmp_path):
     seen = predictions(box_row("a", "p1", score=0.9, origin="model:m"), box_row("b", "p2", score=0.9, origin="model:m"))
     request = hand_off_request(tables([frame_row(name) for name in NAMES]), NAMES, tmp_path, prelabels=seen)
     manifest = open_manifest(tmp_path.as_uri(), hand_off(request).campaign.campaign_id)
