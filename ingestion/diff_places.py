@@ -51,17 +51,18 @@ def _near(one: pl.DataFrame, other: pl.DataFrame) -> pl.DataFrame:
     frames = pl.concat([one["frame_id"], other["frame_id"]]).unique().to_frame().with_row_index("frame")
     # corners within a pixel have sums within four: the cell of one is that of the other or the next to it
     cell = (pl.sum_horizontal(CORNERS) / (4 * _PLACE_PX)).floor().cast(pl.Int64)
-    kept = ("frame", "drawn", "cell", "class_name", *CORNERS)
+    kept = ("frame", "drawn", "cell", "class_name", "ignore", *CORNERS)
     sides = [
         side.join(frames, on="frame_id").with_columns(cell=cell, drawn=pl.col("score").is_null()).select(number, *kept)
         for side, number in ((one, "left"), (other, "right"))
     ]
     around = pl.concat([sides[1].with_columns(pl.col("cell") + step) for step in (-1, 0, 1)])
     pairs = sides[0].join(around, on=["frame", "drawn", "cell"], suffix="_b")
+    unlike = [pl.col(name) != pl.col(f"{name}_b") for name in ("class_name", "ignore")]
     off = pl.max_horizontal((pl.col(name) - pl.col(f"{name}_b")).abs() for name in CORNERS)
     sums = (pl.sum_horizontal(CORNERS), pl.sum_horizontal(f"{name}_b" for name in CORNERS))
     return (
-        pairs.with_columns(off=off, unlike=pl.col("class_name") != pl.col("class_name_b"))
+        pairs.with_columns(off=off, unlike=pl.sum_horizontal(unlike))
         .filter(pl.col("off") <= _PLACE_PX)
         # the last but two say the same whichever snapshot is the first
         .sort("unlike", "off", pl.min_horizontal(sums), pl.max_horizontal(sums), "left", "right")

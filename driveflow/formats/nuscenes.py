@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.label_set import LabelFiles, LabelSet, LabelSetBuilder
 from driveflow.formats.nuscenes_boxes import AnnotationBoxes, PictureBoxes, Row
 from driveflow.formats.nuscenes_rig import Rig, rig_of
@@ -73,7 +74,16 @@ class _Walk:
         for item in sorted(cameras, key=lambda item: (item.timestamp, item.filename)):
             self._read_picture(item)
         self.builder.add_box_rows(self.rows)
-        self._claim_others([item.filename for item in data if token(item.token) not in known])
+        others = [item for item in data if token(item.token) not in known]
+        unknown = [
+            item.filename for item in others if self.rig.sensor(item) is None and kind_of(item.filename) == "picture"
+        ]
+        self._claim_others(sorted({item.filename for item in others}.difference(unknown)))
+        if unknown:
+            detail = (
+                f"{len(unknown)} pictures, {unknown[0]} first, are of sensors that no table has: they stay unlabeled"
+            )
+            self.tables.report("sample_data", "label_bad_calibration", detail)
         self._report_rest(known)
 
     def _read_picture(self, data: SampleData) -> None:

@@ -46,6 +46,13 @@ _PACKED_MAGIC: Final = {
     b"Rar!\x1a\x07": "a RAR archive",
     b"\x28\xb5\x2f\xfd": "a file packed by zstd",
 }
+_NAMED_MAGIC: Final = {
+    b"PK\x03\x04": "a zip archive; it is opened where its name ends in .zip",
+    b"\x89MCAP0\r\n": "an MCAP recording; it is read where its name ends in .mcap",
+    b"#ROSBAG V2.0": "a ROS bag; it is read where its name ends in .bag",
+    b"SQLite format 3\0": "an SQLite database; one of rosbag2 is read where its name ends in .db3",
+    b"PAR1": "a Parquet table that cannot be read or is none of labels or pictures",
+}
 _PICTURE_MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"BM", b"II*\0", b"MM\0*")
 
 
@@ -175,6 +182,9 @@ def _what_else(data: bytes) -> str:
         return f"{len(data):,} bytes, all of them zero"
     if data[:512].lstrip().lower().startswith((b"<!doctype html", b"<html")):
         return "an HTML page, often the error page of a download"
+    named = next((what for magic, what in _NAMED_MAGIC.items() if data.startswith(magic)), "")
+    if named:
+        return named
     packed = next((name for magic, name in _PACKED_MAGIC.items() if data.startswith(magic)), "")
     if packed:
         return f"{packed}, which is not opened; pack what it holds as zip or tar"

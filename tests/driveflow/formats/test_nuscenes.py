@@ -205,6 +205,18 @@ def test_lidar_files_and_maps_belong_to_the_labels_and_are_no_pictures():
     assert FIRST not in labels.files
 
 
+def test_pictures_of_sensors_that_no_table_has_stay_pictures_and_are_told():
+    labels = _read(sensor=[], object_ann=[_flat()])
+
+    assert FIRST not in labels.files
+    assert looked_for(labels) == {}
+    told = {problem.reason: (problem.detail, problem.boxes) for problem in labels.problems}
+    assert told["label_bad_calibration"] == (
+        f"1 pictures, {FIRST} first, are of sensors that no table has: they stay unlabeled", 0
+    )  # fmt: skip
+    assert told["label_unknown_picture"] == ("boxes of pictures that no table lists", 1)
+
+
 def test_place_and_speed_of_t4_poses_are_taken():
     pose = {"token": "e1", "translation": [0, 0, 0], "rotation": [1, 0, 0, 0], "geocoordinate": [35.6, 139.7, 12],
             "twist": [3, 4, 0, 0, 0, 0]}  # fmt: skip
