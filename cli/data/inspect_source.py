@@ -59,14 +59,18 @@ def _text(report: Mapping[str, Any]) -> str:
     from cli.data.tell_import import counted, drawn, joined
 
     problems, labels = report["problems"], report["label_files"]
-    rows = [(f"{row['path']}:{row['line'] or ''}", row["reason"], row["detail"]) for row in problems["rows"][:10]]
+    rows = [
+        (row["path"] + (f":{row['line']}" if row["line"] else ""), row["reason"], row["detail"])
+        for row in problems["rows"][:10]
+    ]
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in report["files_by_kind"].items())
     return joined(
         f"{report['uri']}: would be read as {report['format']}; found {', '.join(report['formats_found'])}",
         f"files {report['files']:,}: {kinds}; archives and recordings opened {report['archives']:,}",
         f"label files {labels['total']:,}; pictures {report['pictures']:,}; listed {report['pictures_listed']:,}, "
         f"of which here {report['pictures_found']:,}, missing {report['pictures_missing']:,}",
-        f"boxes {report['boxes']:,}, of which ignore regions {report['ignored_boxes']:,}",
+        f"boxes {report['boxes']:,}, of which lost by problems {problems['boxes_lost']:,}, "
+        f"ignore regions {report['ignored_boxes']:,}",
         counted("class", "boxes", report["classes"]),
         counted("refused file", "files", report["refused"]),
         counted("problem", "times", problems["reasons"]),
