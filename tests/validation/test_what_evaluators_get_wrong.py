@@ -194,3 +194,22 @@ def test_a_least_score_still_cuts_scores_under_it(tmp_path):
     truth = document([annotation(1, 1, BOX)])
 
     assert measured(tmp_path, truth, [result(1, BOX, -0.5), result(1, BOX, 0.5)], min_score=0.1).detections == 1
+
+
+@pytest.mark.parametrize("mode", ["strict", "coco"])
+def test_predictions_that_are_there_twice_count_twice_and_are_named(tmp_path, mode):
+    truth = document([annotation(1, 1, BOX), annotation(2, 2, BOX)])
+    other = [result(1, BOX, 0.8), result(1, FAR, 0.9), result(1, BOX, 0.9, category=2)]
+
+    once = measured(tmp_path, truth, [*FOUND, *other], mode=mode)
+    again = measured(tmp_path, truth, [*FOUND, *other, *FOUND], mode=mode)
+
+    assert "detection_twice" not in kinds(once)
+    assert (kinds(again)["detection_twice"], again.detections) == (2, 7)
+
+
+@pytest.mark.parametrize(("area", "odd"), [(0, 1), (-4, 1), (2500, 0), (52 * 52, 0), (52 * 52 + 1, 1), (0.02, 0)])
+def test_a_stated_area_that_no_object_in_the_box_has_is_named(tmp_path, area, odd):
+    truth = document([annotation(1, 1, BOX, area=area), annotation(2, 2, BOX, area=0, iscrowd=1)])
+
+    assert kinds(measured(tmp_path, truth, FOUND)).get("truth_area_beyond_box", 0) == odd

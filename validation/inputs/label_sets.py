@@ -46,8 +46,8 @@ def read_label_set(
     if not len(given.boxes) and labels.problems:
         raise InvalidInputError(f"{path}: read as {found}, and no box can be used: {_told(labels.problems[0])}.")
     if not given.known_frames:
-        document = "a COCO document has images, annotations and categories"
-        more = f"; {'COCO results are one list of image_id, category_id, bbox and score' if scored else document}"
+        results = "COCO results are one list of image_id, category_id, bbox and score, a table is one Parquet file"
+        more = f"; {results if scored else 'a COCO document has images, annotations and categories'}"
         raise InvalidInputError(f"{path}: nothing there says anything of pictures (read as {found}){more}.")
     return given
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from validation.model import order_kernel
-from validation.model.lint import correction, refuse_broken, sample, twice
+from validation.model.lint import correction, odd_areas, refuse_broken, sample, twice
 from validation.model.raw import RawBoxes, RawScene
 from validation.model.scene import COCO_DETECTION_LIMIT, Bools, Correction, Detected, Floats, Ints, Mode, Scene, Truth
 
@@ -34,7 +34,7 @@ def arrange(raw: RawScene, how: Arrangement) -> Scene:
     corrections += found
     detected, by_score = _sorted_detections(raw, rows, how)
     limit, found = _limit(raw, detected, how)
-    corrections += [*found, *_tied(detected, by_score, how)]
+    corrections += [*found, *_tied(detected, by_score, how), *_said_twice(raw, detected)]
     detected, by_score = _within(detected, by_score, limit)
     return Scene(
         frame_ids=raw.frame_ids,
@@ -105,19 +105,28 @@ def _truth(raw: RawScene, how: Arrangement, annotated: Bools) -> tuple[Truth, li
             np.unique(every[flat]),
             "counted as an ignore region: nothing can match a box without area",
         ),
+        *_odd_objects(raw, every[~(regions[every] | flat)]),
+    ]
+
+
+def _odd_objects(raw: RawScene, rows: Ints) -> list[Correction]:
+    """Say which objects, by their rows of the truth, are there twice or have an area that nothing in their box has."""
+    boxes = raw.truth
+    again = rows[twice(boxes.frame[rows], boxes.label[rows], boxes.corners.take(rows, axis=0))]
+    odd = (
+        np.unique(rows[odd_areas(boxes.area_px[rows], boxes.sizes()[rows])]) if boxes.area_px is not None else rows[:0]
+    )
+    done = "sized by the area that is stated, as COCO does; no object in such a box has it, so APs to ARl may be off"
+    return [
         *correction(
             "truth_twice",
             raw,
             boxes,
-            _twice(boxes, every[~(regions[every] | flat)]),
+            again,
             "counted as often as they stand; were the same labels read from two files?",
         ),
+        *correction("truth_area_beyond_box", raw, boxes, odd, done),
     ]
-
-
-def _twice(boxes: RawBoxes, rows: Ints) -> Ints:
-    """Return those of `rows` that say just what another of them says."""
-    return rows[twice(boxes.frame[rows], boxes.label[rows], boxes.corners.take(rows, axis=0))]
 
 
 def _regions(boxes: RawBoxes, mode: Mode) -> Bools:
@@ -245,6 +254,18 @@ def _tied(detected: Detected, by_score: Ints, how: Arrangement) -> list[Correcti
         "taken as a group, in any order" if how.mode == "strict" else "counted in the order of the file, as COCO does"
     )
     return [Correction("tied_scores", int(tied.sum()), (), done)] if tied.any() else []
+
+
+def _said_twice(raw: RawScene, detected: Detected) -> list[Correction]:
+    """Say which detections are equal in all to another one, all but one of each."""
+    parts = (detected.score, detected.frame, detected.label)
+    same = np.all([part[1:] == part[:-1] for part in parts], axis=0)
+    rows = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False)) if same.any() else np.zeros(0, np.int64)
+    run = np.concatenate([[0], np.cumsum(~same)]) if len(rows) else rows
+    rows = rows[twice(run[rows], detected.label[rows], detected.corners[rows])]
+    said = RawBoxes(frame=detected.frame[rows], label=detected.label[rows], corners=detected.corners[rows])
+    done = "counted as often as they stand, and one alone can be right; are the same predictions there twice?"
+    return correction("detection_twice", raw, said, np.arange(len(rows)), done)
 
 
 def _within(detected: Detected, by_score: Ints, limit: int) -> tuple[Detected, Ints]:

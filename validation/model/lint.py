@@ -50,6 +50,11 @@ def twice(frame: Ints, label: Ints, corners: Floats) -> Ints:
     return found
 
 
+def odd_areas(area: Floats, size: Floats) -> Bools:
+    """Tell which stated areas are nothing, or more than boxes of that width and height hold with two pixels more."""
+    return np.asarray((area <= 0) | (area > (size[:, 0] + 2) * (size[:, 1] + 2)))
+
+
 def sample(values: Iterable[object]) -> tuple[str, ...]:
     """Return the first few values as text."""
     return tuple(str(value) for value, _ in zip(values, range(_EXAMPLES), strict=False))
