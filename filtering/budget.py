@@ -1,6 +1,7 @@
 """How many frames a budget pays for."""
 
 from decimal import Decimal
+from fractions import Fraction
 
 from driveflow.flow.sections import LabelingSection
 
@@ -13,7 +14,7 @@ def affordable_frames(labeling: LabelingSection) -> int:
     """
     if not labeling.cost_per_frame or not labeling.budget_money:
         return labeling.budget_frames
-    paid = int(_exact(labeling.budget_money) // _exact(labeling.cost_per_frame))
+    paid = Fraction(_exact(labeling.budget_money)) // Fraction(_exact(labeling.cost_per_frame))
     return min(labeling.budget_frames, paid)
 
 

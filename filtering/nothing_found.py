@@ -12,6 +12,7 @@ from driveflow.flow.miner_section import MinerName
 from driveflow.flow.sections import CornerCaseSection
 from driveflow.predicates import attribute
 from driveflow.truth import truth_of
+from driveflow.where import FRAME_COLUMNS, compile_where
 from filtering.miners.like_labels import labeled_as
 from filtering.miners.material import Mask, Material, Scores
 
@@ -35,8 +36,12 @@ def why_nothing(material: Material, case: CornerCaseSection, scores: Scores) -> 
 def _unmet(material: Material, case: CornerCaseSection) -> str:
     """Return which part of the condition no frame of train or val meets."""
     asked = material.in_splits("train", "val")
-    parts = [*_absent_attributes(material, case, asked), *_absent_classes(material, case, asked)]
-    return "; ".join(parts) or "none of them meets all of its condition"
+    parts = [
+        *_absent_attributes(material, case, asked),
+        *_unknown_columns(material, case, asked),
+        *_absent_classes(material, case, asked),
+    ]
+    return "; ".join(parts) or "no kept frame of train or val meets all of its condition"
 
 
 def _absent_attributes(material: Material, case: CornerCaseSection, asked: Mask) -> Iterator[str]:
@@ -47,6 +52,21 @@ def _absent_attributes(material: Material, case: CornerCaseSection, asked: Mask)
             yield f"no kept frame has an attribute {name}; known are {_listed(_attribute_names(frames)) or 'none'}"
         elif not set(there) & set(values):
             yield f"no kept frame has {name} {' or '.join(values)}; there are {_listed(there)}"
+
+
+def _unknown_columns(material: Material, case: CornerCaseSection, asked: Mask) -> Iterator[str]:
+    """Yield what the condition on frames looks at that nothing is known of."""
+    if not case.expression:
+        return
+    frames, sources = material.tables.frames.filter(pa.array(asked)), material.tables.sources
+    mine = sources.filter(pc.is_in(sources["frame_id"], value_set=frames["frame_id"].combine_chunks()))
+    condition = compile_where(case.expression, FRAME_COLUMNS)
+    for name in sorted(condition.names & set(mine.column_names)):
+        if mine[name].null_count == mine.num_rows:
+            yield f"{name} is known of no kept frame"
+    names = _attribute_names(frames)
+    for name in sorted({name for name, _ in condition.attributes} - set(names)):
+        yield f"no kept frame has an attribute {name}; known are {_listed(names) or 'none'}"
 
 
 def _attribute_names(frames: pa.Table) -> list[str]:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from driveflow import tables
 from driveflow.flow.sections import LabelingSection, SliceSection, WhereSection
+from filtering.budget import affordable_frames
 from filtering.corner_cases import CornerCaseRequest, Selection, find_corner_cases
 from filtering.diversity import space_of
 from filtering.miners.material import FrameVectors
@@ -57,6 +58,14 @@ def test_k_center_goes_by_vectors_where_there_are_any():
     space = FrameVectors(("far", "known", "middle", "near"), vectors)
 
     assert chosen(select(frames, vectors=space, budget_frames=2, diversity="k_center")) == ["far", "middle"]
+
+
+@pytest.mark.parametrize(
+    ("money", "cost", "frames"),
+    [(0.3, 0.1, 3), (0.2, 0.35, 0), (1e20, 1e-9, 500), (1e-7, 1e-9, 100), (150.0, 0.35, 428)],
+)
+def test_money_pays_for_whole_frames_whatever_the_sizes_of_the_numbers(money, cost, frames):
+    assert affordable_frames(LabelingSection(budget_money=money, cost_per_frame=cost)) == frames
 
 
 def test_a_balanced_budget_goes_to_classes_that_have_fewest():

@@ -41,6 +41,20 @@ def test_a_champion_that_is_sure_of_none_is_told():
 
 
 @pytest.mark.parametrize(
+    ("expression", "says"),
+    [
+        ("speed_mps > 20", "speed_mps is known of no kept frame"),
+        ("attributes.wether = 'rain'", "no kept frame has an attribute wether; known are time_of_day, weather"),
+        ("camera = 'rear'", "no kept frame of train or val meets all of its condition"),
+    ],
+)
+def test_a_condition_names_what_nothing_is_known_of(expression, says):
+    case = CornerCaseSection(name="case", expression=expression)
+
+    assert find(material(FRAMES), case, seed=0).why == says
+
+
+@pytest.mark.parametrize(
     ("miner", "settings", "says"),
     [
         ("uncertainty", {}, "no model is champion yet"),
