@@ -88,7 +88,10 @@ def current_entry(store: str, name: str) -> TagEntry:
     Raises:
         NotFoundError: there is no such tag, or it was deleted.
     """
-    return _told(tag_history(store, name), name, name)
+    history = tag_history(store, name)
+    if not history:
+        raise NotFoundError(f"There is no tag {name!r} in {store}; `driveflow data list` shows all.")
+    return _told(history, name, name)
 
 
 def find_tagged(store: str, text: str) -> TagEntry | None:

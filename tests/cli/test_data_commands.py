@@ -245,7 +245,7 @@ def test_labels_without_pictures_fail_and_say_what_they_listed(here, refused):
         (("diff", "nothing"), 2, "Missing argument"),
         (("tag", "x", "nothing"), 3, "has a tag or an id"),
         (("tag", "x"), 2, "--delete"),
-        (("tag", "--delete", "x"), 3, "no such move"),
+        (("tag", "--delete", "x"), 3, "There is no tag 'x'"),
         (("list", "x"), 3, "There is no tag 'x'"),
         (("quarantine", "list", "x"), 3, "has a tag or an id"),
         (("quarantine", "retry", "x"), 3, "has a tag or an id"),
