@@ -11,7 +11,7 @@ from driveflow.pages.html import Html
 from validation.model.compare import Comparison, Draws, Estimate, compare
 from validation.model.evaluation import Evaluation
 from validation.model.scored import scored_of
-from validation.pages.album import Pictures
+from validation.pages.album import NAMED, Pictures
 from validation.pages.banner import counted
 from validation.pages.findings import Findings, find
 from validation.pages.frames import Galleries
@@ -45,7 +45,8 @@ def evaluation_html(request: EvaluationPage) -> str:
     pictures, without = _opened(request, found)
 
     def build(shown: Galleries) -> str:
-        shown = replace(shown, notes=(*without, *shown.notes))
+        notes = [note.replace(NAMED, "") for note in shown.notes]  # there is no report.json of one model
+        shown = replace(shown, notes=(*without, *notes))
         *numbers, given = measured_sections(measured)
         facts = provenance_table(_provenance(request))
         origin = Section("provenance", "Provenance", "Where this comes from", facts)

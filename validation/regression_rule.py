@@ -5,7 +5,7 @@ from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
-from driveflow.pages.clip import clipped
+from driveflow.pages.clip import short_name
 from validation.model.compare import Counts
 from validation.model.places import Places, frame_key, meets, tenths
 from validation.model.scored import Scored
@@ -20,7 +20,6 @@ relabeled: at the place of a false alarm more objects, or an ignore region, are 
 RULE: Final = "regression set "
 _SAME_PLACE: Final = 0.5  # two boxes of a class are at one place from this overlap on
 _SHOWN = 5
-_DIGEST_CHARS, _NAME_CHARS = 64, 60
 
 
 def states(model: Scored, failures: Sequence[PastFailure]) -> list[State]:
@@ -143,10 +142,5 @@ def _beside(champion: Scored | None, failures: Sequence[PastFailure]) -> str:
 
 
 def _told(failures: Sequence[PastFailure]) -> str:
-    shown = ", ".join(f"{one.told()} in {_frame(one.frame_id)}" for one in failures[:_SHOWN])
+    shown = ", ".join(f"{one.told()} in {short_name(one.frame_id)}" for one in failures[:_SHOWN])
     return f"{shown} and {len(failures) - _SHOWN} more" if len(failures) > _SHOWN else shown
-
-
-def _frame(frame_id: str) -> str:
-    """Return the beginning of a digest, and any other name as it is."""
-    return frame_id[:12] if len(frame_id) == _DIGEST_CHARS else clipped(frame_id, _NAME_CHARS)

@@ -251,3 +251,21 @@ def test_a_slice_of_some_objects_shows_its_own_number():
     assert len(measured.per_slice) == 2
     for found in measured.per_slice:
         assert f'data-order="{found.numbers["AP50"]}"' in part
+
+
+def test_pictures_that_the_page_of_one_model_leaves_out_are_not_said_to_be_in_a_report(request_, monkeypatch):
+    monkeypatch.setattr("validation.report.MAX_PAGE_BYTES", 150_000)
+
+    page = evaluation_html(
+        EvaluationPage(
+            title="p",
+            evaluation=request_.challenger,
+            draws=Draws(resamples=60),
+            pictures=lambda _frame_ids: (
+                lambda _frame_id: np.random.default_rng(1).integers(0, 255, (600, 900, 3), np.uint8)
+            ),
+        )
+    )
+
+    assert "are left out to keep this page under 5 MB." in page
+    assert "report.json" not in page

@@ -9,12 +9,14 @@ import numpy as np
 
 from driveflow.errors import DriveflowError
 from driveflow.images.decode import Pixels
+from driveflow.pages.clip import short_name
 from driveflow.pages.pictures import Box, thumbnail_data_uri
 
 Pictures: TypeAlias = Callable[[str], Pixels]
 """Returns the upright RGB pixels of a frame; raises DriveflowError where it cannot."""
 Area: TypeAlias = tuple[float, float, float, float]
 
+NAMED: Final = "; report.json names their frames"
 _STEPS: Final = ((900, 78), (640, 72), (480, 66), (360, 58))  # long side in pixels, JPEG quality
 _TRIED: Final = 6
 _LEAST_CROP_PX: Final = 280
@@ -103,7 +105,7 @@ def _note(side: int, left_out: int) -> str:
 def _left_out(count: int, what: str) -> str:
     if not count:
         return ""
-    return f"{count} more {what} are left out to keep this page under 5 MB; report.json names their frames."
+    return f"{count} more {what} are left out to keep this page under 5 MB{NAMED}."
 
 
 def _load_each(wanted: Sequence[Wanted], pictures: Pictures, reasons: list[str]) -> Iterator[_Loaded | None]:
@@ -113,7 +115,7 @@ def _load_each(wanted: Sequence[Wanted], pictures: Pictures, reasons: list[str])
         try:
             loaded = _load(item, pictures(item.frame_id))
         except DriveflowError as error:
-            reasons.append(f"Frame {item.frame_id[:12]}: {error}")
+            reasons.append(f"Frame {short_name(item.frame_id)}: {error}")
         yield loaded
 
 

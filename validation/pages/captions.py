@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from driveflow.pages import html
+from driveflow.pages.clip import DIGEST_CHARS, short_name
 from driveflow.pages.html import Html, Text
 from validation.model.changed_frames import ChangedFrame, ChangedObject
 from validation.model.suspects import Suspect
@@ -11,14 +12,13 @@ from validation.model.worst_frames import Mistake, WorstFrame
 
 _MOST_SENTENCES = 5
 _MOST_CHOSEN = 12  # with those of the classes that a frame is shown for
-_DIGEST_CHARS = 64
 _Named: TypeAlias = tuple[set[str], list[Text]]  # the classes that a sentence speaks of, and the sentence
 
 
 def worst_alt(frame: WorstFrame) -> str:
     """Return what a picture of a worst frame shows, for those who do not see it."""
     missed = sum(mistake.fault == "missed" for mistake in frame.mistakes)
-    return f"Frame {frame.frame_id[:12]}: {missed} missed, {len(frame.mistakes) - missed} wrong"
+    return f"Frame {short_name(frame.frame_id)}: {missed} missed, {len(frame.mistakes) - missed} wrong"
 
 
 def worst_caption(frame: WorstFrame) -> Html:
@@ -45,8 +45,8 @@ def suspect_caption(item: Suspect) -> Html:
 
 def digest_name(name: str) -> Html:
     """Return the beginning of a digest, of a frame or a model, and any other name as it is."""
-    if len(name) == _DIGEST_CHARS:
-        return html.element("code", {"title": name}, name[:12])
+    if len(name) == DIGEST_CHARS:
+        return html.element("code", {"title": name}, short_name(name))
     return html.name(name) if name else Html("without digest")
 
 

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from driveflow.pages import html
 from driveflow.pages.chooser import Ranked, chooser
+from driveflow.pages.clip import short_name
 from driveflow.pages.html import Column, Html, Picture, Text
 from driveflow.pages.pictures import Box, Colour
 from validation.model.changed_frames import ChangedFrame
@@ -156,7 +157,7 @@ def _changed(frame: ChangedFrame, *, broken: bool) -> _Entry:
     boxes = tuple(drawn(box) for box in _painted_last(frame.boxes))
     word = "newly broken" if broken else "newly fixed"
     about = [box.corners for box in frame.boxes if box.changed or box.by_champion]
-    alt = f"Frame {frame.frame_id[:12]}: {len(frame.objects)} {word}"
+    alt = f"Frame {short_name(frame.frame_id)}: {len(frame.objects)} {word}"
     caption = changed_caption(frame, broken=broken)
     return _Entry(Wanted(frame.frame_id, boxes, _around(about)), alt, caption, frame.ranks)
 
