@@ -22,6 +22,8 @@ from cli.output import (
 from cli.who import signed
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from driveflow.by_hand import Said
     from driveflow.canonical import Json
     from driveflow.place import Place
@@ -94,9 +96,11 @@ def review(  # noqa: PLR0913, PLR0917 one parameter an option
 
 
 def _find(rule: str, text: str, where: "tuple[Path, str]", per_band: int, seed: int) -> _Review:
+    import pyarrow.compute as pc
+
     from cli.snapshot_argument import find_snapshot
     from driveflow.errors import NotFoundError, UsageError
-    from filtering.review import bands, dropped_by
+    from filtering.review import bands, dropped_by, found_by
     from ingestion.story import records_of_store
 
     if text:
@@ -107,22 +111,26 @@ def _find(rule: str, text: str, where: "tuple[Path, str]", per_band: int, seed: 
         if not made:
             raise NotFoundError("No filtered snapshot is there yet: run a flow, or name one by --snapshot.")
         snapshot = made[-1]
-    cases = dropped_by(snapshot.decisions(), rule) or _finds(rule, snapshot, place_from(*where))
+    decisions = snapshot.decisions()
+    cases = dropped_by(decisions, rule)
+    selection = None if cases else _selection(snapshot, place_from(*where))
+    if selection is not None:
+        cases = found_by(selection, rule)
     if not cases:
-        known = sorted(set(snapshot.decisions()["rule"].to_pylist()) - {"filters", "split", "signals", "by_hand"})
+        dropped = decisions["rule"].filter(pc.equal(decisions["verdict"], "dropped")).to_pylist()
+        found = [] if selection is None else selection["rule"].to_pylist()
+        known = ", ".join(sorted({*dropped, *found} - {""}))
         raise UsageError(
-            f"{rule!r} dropped and found nothing in {snapshot.snapshot_id[:16]}. "
-            f"Rules that did: {', '.join(known) or 'none'}."
+            f"{rule!r} dropped and found nothing in {snapshot.snapshot_id[:16]}. Rules that did: {known or 'none'}."
         )
     return _Review(rule, snapshot, bands(cases, per_band, seed))
 
 
-def _finds(rule: str, snapshot: "Snapshot", place: "Place") -> "list[Case]":
-    """Return what the newest search over the snapshot found under this name."""
+def _selection(snapshot: "Snapshot", place: "Place") -> "pa.Table | None":
+    """Return what the newest search over the snapshot selected; None where no run is known that searched."""
     from cli.open_ledger import ledger_of
     from driveflow.parquet_bytes import table_of
     from driveflow.reuse import read_object
-    from filtering.review import found_by
 
     ledger = ledger_of(place)
     for run in ledger.runs(limit=_RUNS) if ledger else []:
@@ -130,8 +138,8 @@ def _finds(rule: str, snapshot: "Snapshot", place: "Place") -> "list[Case]":
         made = str(steps.get(_FILTER_STEP, {}).get("snapshot", ""))
         selected = str(steps.get(_SEARCH_STEP, {}).get("selection", ""))
         if selected and made.partition("#")[0] == snapshot.folder:
-            return found_by(table_of(read_object(selected)), rule)
-    return []
+            return table_of(read_object(selected))
+    return None
 
 
 def _take(under_review: _Review, path: Path, store: str, who: str) -> None:

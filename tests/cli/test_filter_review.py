@@ -99,9 +99,12 @@ def test_finds_of_a_corner_case_are_those_of_the_run_that_made_the_snapshot(tmp_
     ledger.finish_step("run", "find_corner_cases", replace(done, outputs={"selection": selection}))
 
     code, out, _ = call(capsys, "filter", "review", "night", "--workspace", str(tmp_path), "-o", "json")
+    refused, _, err = call(capsys, "filter", "review", "nights", "--workspace", str(tmp_path))
 
     assert code == 0
     assert json.loads(out)["bands"][0]["cases"] == 1
+    assert refused == 2
+    assert f"Rules that did: {RULE}, night." in err
 
 
 @pytest.mark.parametrize(
