@@ -56,7 +56,7 @@ def inspect_source(
 
 
 def _text(report: Mapping[str, Any]) -> str:
-    from cli.data.tell_import import counted, drawn, joined
+    from cli.data.tell_import import counted, drawn, joined, visible
 
     problems, labels = report["problems"], report["label_files"]
     rows = [
@@ -75,5 +75,5 @@ def _text(report: Mapping[str, Any]) -> str:
         counted("refused file", "files", report["refused"]),
         counted("problem", "times", problems["reasons"]),
         drawn(("where", "reason", "detail"), rows) if rows else "",
-        *report["notes"],
+        *map(visible, report["notes"]),
     )

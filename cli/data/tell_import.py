@@ -22,11 +22,12 @@ def import_text(report: Mapping[str, Any]) -> str:
         _line(report, ("frames", "frames_labeled", "sources", "drives", "boxes", "ignored_boxes")),
         f"files {report['files_in']:,} = kept {report['files_kept']:,} + quarantined {report['files_quarantined']:,}"
         f" + skipped {report['files_skipped']:,}",
+        _boxes_read(report["counts"]),
         counted("class", "boxes", report["classes"]),
         *quarantine_text(report["quarantined"]),
         counted("remark", "times", report["remarks"]["reasons"]),
         _conflicts(report["conflict_kinds"]),
-        *(note for note in report["notes"] if note != f"Read as {report['format']}."),
+        *(visible(note) for note in report["notes"] if note != f"Read as {report['format']}."),
     )
 
 
@@ -40,6 +41,7 @@ def merge_text(report: Mapping[str, Any]) -> str:
         counted("split", "frames", report["splits"]),
         counted("class", "boxes", report["classes"]),
         _conflicts(report["conflict_kinds"]),
+        "" if counts["frames"] else "Nothing is left: the rules leave every frame out.",
     )
 
 
@@ -98,12 +100,23 @@ def _line(report: Mapping[str, Any], names: Sequence[str]) -> str:
     return "  ".join(f"{name.replace('_', ' ')} {report[name]:,}" for name in names)
 
 
+def _boxes_read(counts: Mapping[str, int]) -> str:
+    """Say where boxes went, where not all that were read are kept."""
+    came, went = counts["boxes_read"], {way: counts[f"boxes_{way}"] for way in _BOXES_WENT}
+    if counts["boxes"] == came and not any(went.values()):
+        return ""
+    more = f" + for more classes {counts['boxes_multiplied']:,}" if counts["boxes_multiplied"] else ""
+    rest = "".join(f" + {way.replace('_', ' ')} {count:,}" for way, count in went.items() if count)
+    return f"boxes read {came:,}{more} = kept {counts['boxes']:,}{rest}"
+
+
 def _adds_up(counts: Mapping[str, int], name: str) -> str:
     went = {way: counts.get(f"{name}_{way}", 0) for way in _WENT[name]}
     rest = "".join(f" + {way.replace('_', ' ')} {count:,}" for way, count in went.items() if count)
     return f"{name} in {counts[f'{name}_in']:,} = kept {counts[name]:,}{rest}"
 
 
+_BOXES_WENT = ("dropped", "quarantined", "without_picture", "united")
 _WENT = {
     "frames": ("shared", "leaked", "withdrawn", "where", "sampling", "quota"),
     "sources": ("repeated", "leaked", "withdrawn", "left_out"),

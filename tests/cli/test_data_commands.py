@@ -533,6 +533,27 @@ def test_a_quarantine_is_listed_and_filtered_by_reason(may, data):
     assert [row["path"] for row in some["rows"]] == ["broken.jpg"]
 
 
+def test_an_import_in_words_says_where_the_boxes_went_that_it_read(here, capsys):
+    boxes = [(1, 1, 1, BOX), (2, 1, 2, (200, 200, 5, 5)), (3, 2, 1, BOX), (4, 1, 2, (30, 5, 9, 9))]
+    labels = coco([(1, "a.jpg"), (2, "gone.jpg")], boxes)
+    write(here / "b", {"labels.json": labels, "a.jpg": picture(1), "map.yaml": "classes: [car]\ndrop: [truck]\n"})
+
+    code, out, _ = call(capsys, "data", "import", "b", "--as", "b", "--map", "b/map.yaml")
+
+    assert code == 0
+    assert "boxes read 4 = kept 1 + dropped 1 + quarantined 2" in out
+
+
+def test_a_merge_whose_rules_leave_nothing_says_so(may, data, here, capsys):
+    data("import", may, "--as", "may")
+    write(here, {"rules.yaml": "merge: {where: width > 9999}\n"})
+
+    code, out, _ = call(capsys, "data", "merge", "may", "--as", "none", "--rules", "rules.yaml")
+
+    assert code == 0
+    assert "Nothing is left: the rules leave every frame out." in out
+
+
 def test_a_reason_for_which_nothing_was_quarantined_is_told_with_those_there_are(may, data, capsys):
     data("import", may, "--as", "may")
 
