@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import polars as pl
 import pyarrow.compute as pc
 
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
@@ -13,7 +14,9 @@ _SECTION = "filters.near_duplicates"
 def idle_settings(filters: FilterSection, tables: SnapshotTables) -> tuple[str, ...]:
     """Return a sentence for each setting of near-duplicates that holds for none or not all of the training frames."""
     section = filters.near_duplicates
-    return (*_without_company(section), *_without_data(section, tables)) if section.enabled else ()
+    if not section.enabled:
+        return ()
+    return (*_without_company(section), *_without_data(section, tables), *_clock_stood(section, tables))
 
 
 def _without_company(section: NearDuplicateSection) -> Iterator[str]:
@@ -43,3 +46,18 @@ def _without_data(section: NearDuplicateSection, tables: SnapshotTables) -> Iter
         lacking = len(train) - (pc.sum(there).as_py() or 0)
         if lacking:
             yield f"{_SECTION}.{name}: {lack} of {lacking:,} of {len(train):,} training frames; {then}."
+
+
+def _clock_stood(section: NearDuplicateSection, tables: SnapshotTables) -> Iterator[str]:
+    """Yield a sentence where frames of one camera and drive have one time: a floor takes all of them but one."""
+    if not section.min_gap_s and not section.min_gap_m:
+        return
+    train = pl.DataFrame(pl.from_arrow(tables.frames.select(["frame_id", "split"]))).filter(split="train")
+    seen = pl.DataFrame(pl.from_arrow(tables.sources.select(["frame_id", "drive", "camera", "captured_ns"])))
+    places = seen.drop_nulls("captured_ns").unique().join(train, on="frame_id", how="semi")
+    shared = places.filter(pl.struct("drive", "camera", "captured_ns").is_duplicated())["frame_id"].n_unique()
+    if shared:
+        yield (
+            f"{shared:,} of {len(train):,} training frames have the time of another of their camera and drive, as if "
+            f"a clock had stood; of such frames {_SECTION}.min_gap_s and min_gap_m leave one."
+        )

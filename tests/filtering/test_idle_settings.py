@@ -49,6 +49,20 @@ def test_a_floor_in_metres_without_a_standstill_is_named():
     assert "says nothing with standstill_s 0" in notes(TIMED, min_gap_m=2.0, standstill_s=0.0)[0]
 
 
+def test_frames_of_one_camera_and_one_time_are_named_where_a_floor_goes_by_it():
+    stood = [
+        Made("a", taken_s=1.0),
+        Made("b", taken_s=1.0),
+        Made("c", taken_s=1.0, camera="rear"),
+        Made("d", taken_s=2.0),
+    ]
+
+    (note,) = notes(stood, min_gap_s=0.5)
+
+    assert note.startswith("2 of 4 training frames have the time of another of their camera and drive")
+    assert notes(stood) == ()
+
+
 def test_settings_that_work_and_those_that_are_off_are_not_named():
     assert notes(TIMED, min_gap_s=0.5, window_s=2.0) == ()
     assert notes([Made("a")], min_gap_s=0.5, enabled=False) == ()
