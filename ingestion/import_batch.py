@@ -1,6 +1,6 @@
 """Read one batch: find its labels, look at every picture, and account for every file."""
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeGuard
 
@@ -116,14 +116,15 @@ def import_batch(request: BatchRequest, progress: Progress = silent) -> Imported
     Raises:
         EmptyBatchError: not one picture is usable.
         UnmappedClassError: the taxonomy does not know classes that have boxes.
-        BrokenDataError: every labeled picture has a class that the labels do not list.
+        BrokenDataError: every labeled picture has a class that the labels do not list, or no label file can be read.
         NotFoundError: the section names annotations, metadata or a format of which there is nothing.
     """
     read = _read(request)
+    broken = _broken_pictures(read, request.section.name)
     gallery = _Gallery(progress, len(read.ordered.pictures), withdrawn_ids(request.store))
     bright = tagged_places(read.labels, read.metadata, request.section.attributes)
     packed = _look(read.ordered, gallery, request.store, bright)
-    _refuse_broken(read.labels, gallery, request.section.name)
+    _refuse_broken(broken, gallery)
     refused = [*read.files.refused, *gallery.refused]
     if not gallery.kept:
         where = f"Batch {request.section.name!r} at {request.uri}"
@@ -183,16 +184,28 @@ def _look(ordered: SortedFiles, gallery: _Gallery, store: str, bright: Container
     return pack_shards(store, blobs())
 
 
-def _refuse_broken(labels: LabelSet, gallery: _Gallery, batch: str) -> None:
-    """Take out pictures whose labels must not be trusted; fail where that is all of them."""
+def _broken_pictures(read: _Read, batch: str) -> dict[str, str]:
+    """Return why the labels of some pictures must not be trusted; fail where that is all, or nothing could be read."""
+    labels = read.labels
     images = zip(labels.images["path"].to_pylist(), labels.images["broken"].to_pylist(), strict=True)
     broken = {path: why for path, why in images if why}
-    if not broken:
-        return
-    if not any(path not in broken for path in set(labels.boxes["path"].to_pylist())):
-        first = next(iter(broken.values()))
-        detail = f"all {len(broken)} pictures with boxes in batch {batch!r} are labeled so: {first}"
+    if broken and not any(path not in broken for path in set(labels.boxes["path"].to_pylist())):
+        detail = (
+            f"all {len(broken)} pictures with boxes in batch {batch!r} are labeled so: {next(iter(broken.values()))}"
+        )
         raise BrokenDataError("class_out_of_range", detail)
+    if not labels.images.num_rows and labels.problems and {item.reason for item in labels.problems} == {"label_syntax"}:
+        first = labels.problems[0]
+        where = read.files.name_of(first.path) + (f":{first.line}" if first.line else "")
+        detail = f"no label file of batch {batch!r} can be read: {where}: {first.detail}"
+        raise BrokenDataError(
+            "label_syntax", f"{detail}; mend it, or format folder imports the pictures without labels"
+        )
+    return broken
+
+
+def _refuse_broken(broken: Mapping[str, str], gallery: _Gallery) -> None:
+    """Take out pictures whose labels must not be trusted."""
     for looked in gallery.kept:
         if looked.file.place in broken:
             detail = broken[looked.file.place]

@@ -411,3 +411,26 @@ def test_what_tools_keep_beside_the_data_is_counted_and_is_no_data(tmp_path, fol
     assert rows(batch.tables.sources, "path") == [("a.jpg",)]
     assert (batch.counts["boxes_read"], batch.counts["skipped_side"], batch.counts["files_in"]) == (1, 3, 5)
     adds_up(batch)
+
+
+@pytest.mark.parametrize(
+    ("files", "first"),
+    [
+        ({"l.json": '{"images": [{"id": 1}], "annotations": [{"id": 2}'}, r"l\.json:1: no JSON"),
+        ({"a.xml": "<annotation><object><bndbox>", "b.xml": "<annotation><size>"}, r"a\.xml:1: no XML"),
+    ],
+)
+def test_a_batch_of_which_no_label_file_can_be_read_fails_and_is_no_batch_without_labels(tmp_path, files, first):
+    folder = write(tmp_path / "b", {"a.jpg": picture(1), "b.jpg": picture(2), **files})
+
+    with pytest.raises(BrokenDataError, match=rf"no label file of batch 'b' can be read: {first}.*format folder"):
+        bring_in(folder)
+
+    assert bring_in(folder, format="folder").counts["frames"] == 2
+
+
+def test_a_label_file_that_cannot_be_read_beside_others_is_put_aside_alone(tmp_path):
+    labels = coco([(1, "a.jpg")], [(1, 1, 1, (1, 1, 9, 9))])
+    batch = bring_in(write(tmp_path / "b", {"a.jpg": picture(1), "l.json": labels, "m.json": json.dumps(labels)[:-9]}))
+
+    assert (batch.counts["boxes"], quarantined(batch)) == (1, {"m.json": "label_syntax"})
