@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from driveflow.canonical import Json, canonical_json, digest_bytes
 from driveflow.errors import IntegrityError, NotFoundError
 from driveflow.snapshot_files import verify_snapshot
-from driveflow.storage.objects import join, read_bytes, stat, write_bytes
+from driveflow.storage.objects import join, keep_bytes, read_bytes, stat, write_bytes
 
 
 class Reusable(Protocol):
@@ -56,10 +56,9 @@ def _nobody(_: str) -> None:
 
 
 def put_object(store: str, data: bytes, suffix: str) -> str:
-    """Keep `data` under its digest and return its address; keeping it twice changes nothing."""
+    """Keep `data` under its digest and return its address; keeping it twice changes nothing, damage is made good."""
     uri = join(store, "objects", f"{digest_bytes(data)}{suffix}")
-    if stat(uri) is None:
-        write_bytes(uri, data)
+    keep_bytes(uri, data)
     return uri
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from driveflow.canonical import Json, digest_bytes
 from driveflow.errors import BrokenDataError, NotFoundError
-from driveflow.storage.objects import join, write_bytes
+from driveflow.storage.objects import join, keep_bytes
 from labeling.campaigns import MAX_RETURN_BYTES, RawReturn, campaign_uri, open_manifest
 from labeling.returns import read_returns, refusal_rows
 
@@ -45,7 +45,7 @@ def take_in(store: str, campaign_id: str, source: Path) -> TakenIn:
     if not readings.entries:
         rows = rows or [_NOTHING]
         raise BrokenDataError(str(rows[0]["reason"]), f"{source} is no answer to this campaign: {rows[0]['detail']}")
-    is_new = write_bytes(join(campaign_uri(store, campaign_id), path), data, if_absent=True)
+    is_new = keep_bytes(join(campaign_uri(store, campaign_id), path), data)
     return TakenIn(
         campaign_id=campaign_id,
         path=path,

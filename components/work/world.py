@@ -104,4 +104,7 @@ def _base_snapshot(context: StepContext, flow: Flow) -> str:
     found = context.ledger.latest_step_output(flow.name, ("curate", "flow"), "filter_frames", "snapshot")
     if not found:
         raise NotFoundError(f"Nothing of {flow.name!r} has been curated yet: run the pipeline curate first.")
-    return str(found)
+    try:
+        return open_snapshot(str(found)).uri
+    except NotFoundError as error:
+        raise NotFoundError(f"{error} It was curated for {flow.name!r}: run the pipeline curate again.") from error

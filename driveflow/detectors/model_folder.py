@@ -18,7 +18,7 @@ from typing import Any, Final
 from driveflow.canonical import Json, canonical_json, digest, digest_bytes
 from driveflow.detectors.declaration import ModelDeclaration, read_declaration
 from driveflow.errors import IntegrityError, InvalidInputError, NotFoundError
-from driveflow.storage.objects import join, read_bytes, stat, write_bytes
+from driveflow.storage.objects import join, keep_bytes, read_bytes, stat, write_bytes
 
 MANIFEST: Final = "model.json"
 ONNX_FILE: Final = "model.onnx"
@@ -88,9 +88,7 @@ def write_model(store: str, declaration: ModelDeclaration, files: Mapping[str, b
     manifest: dict[str, Json] = {"format": FORMAT, **declaration.to_json(), "files": listed}
     uri = join(store, "models", _digest_of(manifest))
     for name, data in files.items():
-        found = stat(join(uri, name))
-        if found is None or digest_bytes(read_bytes(join(uri, name))) != digest_bytes(data):
-            write_bytes(join(uri, name), data)
+        keep_bytes(join(uri, name), data)
     write_bytes(join(uri, MANIFEST), canonical_json(manifest).encode())
     return open_model(uri)
 

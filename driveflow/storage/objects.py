@@ -80,6 +80,18 @@ def write_bytes(uri: str, data: bytes, *, if_absent: bool = False) -> bool:
     return _backend(uri).write_bytes(uri, data, if_absent=if_absent)
 
 
+def keep_bytes(uri: str, data: bytes) -> bool:
+    """Write an object that is named by its digest where it is not there whole, and return whether it was written.
+
+    One that was damaged is so made good by whoever makes it again.
+    """
+    found = stat(uri)
+    if found is not None and found.size == len(data) and read_bytes(uri) == data:
+        return False
+    write_bytes(uri, data)
+    return True
+
+
 def stat(uri: str) -> ObjectInfo | None:
     """Return what lies at `uri`, None where that is nothing; its `path` is the last part of the name."""
     return _backend(uri).stat(uri)

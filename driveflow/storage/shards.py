@@ -52,8 +52,9 @@ def _filled(blobs: Iterable[Blob], shard_bytes: int) -> Iterator[list[Blob]]:
 def _write(store_uri: str, shard: list[Blob]) -> Iterator[dict[str, object]]:
     data = b"".join(blob.data for blob in shard)
     uri = join(store_uri, "shards", f"{digest_bytes(data)}.bin")
-    if stat(uri) is None:  # a look costs less than 64 MiB on their way to a store that has them
-        write_bytes(uri, data, if_absent=True)
+    found = stat(uri)
+    if found is None or found.size != len(data):  # a look costs less than 64 MiB on their way to a store that has them
+        write_bytes(uri, data)
     offset = 0
     for blob in shard:
         spot = {"uri": uri, "offset": offset, "length": len(blob.data), "digest": blob.digest}

@@ -85,6 +85,18 @@ def test_ac_c2_collect_twice_is_once(sent, tmp_path, capsys):
     assert len(returns(tmp_path, sent)) == 1
 
 
+def test_a_return_that_was_damaged_in_its_campaign_is_made_good_by_collecting_it_again(sent, tmp_path, capsys):
+    path = answer(tmp_path, sent, about("a", box()))
+    call(capsys, "label", "collect", sent, "--from", str(path))
+    (kept,) = (tmp_path / ".driveflow/store/campaigns" / sent).glob("returns/*")
+    kept.write_bytes(b"{")
+
+    code, out, _ = call(capsys, "label", "collect", sent, "--from", str(path), "-o", "json")
+
+    assert (code, json.loads(out)["is_new"]) == (0, True)
+    assert kept.read_bytes() == path.read_bytes()
+
+
 def test_what_was_collected_counts_in_the_status(sent, tmp_path, capsys):
     path = answer(tmp_path, sent, about("a", box()))
     said = call(capsys, "label", "collect", sent, "--from", str(path))[1]

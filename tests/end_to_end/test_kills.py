@@ -28,7 +28,7 @@ class _Moment:
     delay_s: float
 
 
-def test_ten_kills_change_nothing_but_the_time(drives: Drives, undisturbed: Undisturbed, tmp_path: Path):
+def test_ac_o14_ten_kills_change_nothing_but_the_time(drives: Drives, undisturbed: Undisturbed, tmp_path: Path):
     workspace = tmp_path / "killed"
     killed: list[_Moment] = []
     moments = _moments(undisturbed)

@@ -37,7 +37,7 @@ def _clear_line(ended: _Ended) -> str:
     return ended.finished.words[0]
 
 
-def test_a_run_that_is_told_to_stop_is_cancelled_and_can_be_started_again(drives: Drives, tmp_path):
+def test_ac_o29_a_run_that_is_told_to_stop_in_any_way_is_cancelled_and_can_be_started_again(drives: Drives, tmp_path):
     workspace = tmp_path / "workspace"
 
     for sign in (signal.SIGINT, signal.SIGTERM):
@@ -55,7 +55,7 @@ def test_a_run_that_is_told_to_stop_is_cancelled_and_can_be_started_again(drives
 
 
 @pytest.mark.parametrize("victim", ["runner", "step"])
-def test_a_run_that_loses_a_process_fails_with_the_step_it_was_at(drives: Drives, tmp_path, victim):
+def test_ac_o8_a_run_that_loses_a_process_fails_with_the_step_it_was_at(drives: Drives, tmp_path, victim):
     workspace = tmp_path / "workspace"
     process = start(drives.flow, workspace, "--pipeline", "curate", "-o", "json")
     wait_for_step(process, "import_batches", workspace, set())
@@ -71,7 +71,7 @@ def test_a_run_that_loses_a_process_fails_with_the_step_it_was_at(drives: Drives
     assert "RUNNING" not in {step["state"] for step in ended.shown["steps"]}
 
 
-def test_a_workspace_admits_one_run_at_a_time(drives: Drives, tmp_path):
+def test_ac_o26_a_workspace_admits_one_run_at_a_time(drives: Drives, tmp_path):
     workspace = tmp_path / "workspace"
     first = start(drives.flow, workspace, "--pipeline", "curate", "-o", "json")
     wait_until(lambda: len(runs_in(workspace)) == 1, "the first run never began")

@@ -48,7 +48,7 @@ def _tasks(spec: dict) -> dict[str, dict]:
     return {name: task for name, task in found.items() if not task["componentRef"]["name"].startswith("comp-condition")}
 
 
-def test_it_is_small(compiled):
+def test_ac_o11_it_is_small_with_few_tasks(compiled):
     _, text, documents = compiled
 
     assert len(text.encode()) < MOST_BYTES
@@ -61,7 +61,7 @@ def test_no_step_installs_anything(compiled):
     assert "pip install" not in text
 
 
-def test_no_task_is_cached_by_kfp_least_of_all_one_that_touches_the_world(compiled):
+def test_ac_o30_no_task_is_cached_by_kfp_least_of_all_one_that_touches_the_world(compiled):
     pipeline, _, documents = compiled
     tasks = _tasks(documents[0])
 
@@ -70,7 +70,7 @@ def test_no_task_is_cached_by_kfp_least_of_all_one_that_touches_the_world(compil
         assert set(WORLD) <= set(tasks)
 
 
-def test_it_stays_inside_what_both_runners_do(compiled):
+def test_ac_o6_it_stays_inside_what_both_runners_do_without_an_exit_handler(compiled):
     _, _, documents = compiled
     text = yaml.safe_dump(documents[0])
 
@@ -85,7 +85,7 @@ def test_it_stays_inside_what_both_runners_do(compiled):
         assert construct not in text, construct
 
 
-def test_conditions_are_on_booleans_alone(compiled):
+def test_ac_o30_conditions_are_on_booleans_alone(compiled):
     _, _, documents = compiled
     conditions = [
         task["triggerPolicy"]["condition"]

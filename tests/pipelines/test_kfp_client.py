@@ -112,6 +112,18 @@ def test_a_failed_run_names_its_failed_task():
         assert server.run(run.run_id).failed == ("train_model: out of memory",)
 
 
+@pytest.mark.parametrize("state", ["SUCCEEDED", "FAILED", "CANCELED"])
+def test_ac_o8_what_a_node_of_the_graph_says_does_not_decide_how_a_run_ended(state):
+    nodes = [{"display_name": "for-loop-1", "state": "RUNNING"}, {"display_name": "exit-handler-1", "state": "PENDING"}]
+    with reached(script=("RUNNING", state)) as (fake, server):
+        run = server.start(server.publish("p", PACKAGE), "r", PARAMETERS)
+        fake.runs[run.run_id]["run_details"] = {"task_details": nodes}
+
+        ended = server.wait(run.run_id, lambda run: None, timeout_s=30)
+
+    assert ended.state == state.replace("CANCELED", "CANCELLED")
+
+
 def test_waiting_survives_a_server_that_is_away_for_a_moment():
     with reached() as (fake, server):
         run = server.start(server.publish("p", PACKAGE), "r", PARAMETERS)
@@ -153,7 +165,7 @@ def test_a_run_that_has_ended_is_not_cancelled():
     assert not [request for request in fake.requests if "terminate" in request]
 
 
-def test_a_schedule_has_six_fields_one_run_at_a_time_no_catch_up_and_a_pinned_version():
+def test_ac_o3_a_schedule_has_six_fields_one_run_at_a_time_no_catch_up_and_a_pinned_version():
     with reached() as (fake, server):
         published = server.publish("p", PACKAGE)
 

@@ -70,7 +70,7 @@ def test_every_step_has_a_log_and_says_when_it_began_and_ended(tmp_path):
     assert [event["event"] for event in heard] == ["step_started", "step_finished", "finished"]
 
 
-def test_a_condition_that_cannot_be_decided_fails_the_run(tmp_path):
+def test_ac_o30_a_condition_that_cannot_be_decided_fails_the_run(tmp_path):
     code, heard = _run(tmp_path, toys.choosing, {"text": "it's", "folder": str(tmp_path)})
 
     assert code == 1
@@ -107,6 +107,20 @@ def test_no_step_outlives_whoever_started_the_run(tmp_path, sign):
     parent.wait()
 
     assert _is_gone(pid)
+
+
+def test_ac_o7_a_log_can_be_read_while_its_step_runs_and_is_there_when_the_step_was_killed(tmp_path):
+    toys.write(toys.sleeping, tmp_path)
+    (tmp_path / "parameters.json").write_text(json.dumps({"folder": str(tmp_path)}))
+    parent = subprocess.Popen([sys.executable, "-c", _PARENT, str(tmp_path)])
+    pid = int(_wait_for(tmp_path / "pid"))
+
+    while_running = _wait_for(tmp_path / "logs" / "sleep.log")
+    os.kill(pid, signal.SIGKILL)
+    parent.wait()
+
+    assert "sleep says good night" in while_running
+    assert (tmp_path / "logs" / "sleep.log").read_text().startswith(while_running)
 
 
 def test_a_second_run_in_a_workspace_is_told_who_holds_it(tmp_path):

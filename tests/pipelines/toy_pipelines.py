@@ -28,6 +28,7 @@ def sleep(folder: str) -> str:
     from driveflow.processes import die_with_runner
 
     die_with_runner()
+    print("sleep says good night", flush=True)  # noqa: T201 the test reads it from the log
     Path(folder, "pid").write_text(str(os.getpid()), encoding="utf-8")
     time.sleep(60)
     return "slept"

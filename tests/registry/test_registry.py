@@ -239,7 +239,7 @@ def test_promoting_the_champion_changes_nothing(registry, ledger):
     assert len(ledger.undelivered()) == 1
 
 
-def test_a_promotion_with_a_key_is_made_once_even_after_a_roll_back(registry):
+def test_ac_o23_a_promotion_with_a_key_is_made_once_even_after_a_roll_back(registry):
     promoted(registry, "a")
     registered(registry, "b")
     act = Act(who="run r", why="it passed", key="run r")

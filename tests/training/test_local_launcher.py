@@ -103,7 +103,7 @@ def test_a_command_that_is_not_there_is_told_at_once(tmp_path):
         launch(plan, lambda: None)
 
 
-def test_workers_that_go_on_after_worker_0_get_a_grace_and_are_stopped(tmp_path):
+def test_ac_o21_workers_that_go_on_after_worker_0_get_a_grace_and_are_stopped(tmp_path):
     plan = _plan(tmp_path, "Path(f'pid-{rank}').write_text(str(os.getpid()))\nif rank: time.sleep(60)")
 
     started = time.monotonic()

@@ -51,7 +51,7 @@ def test_the_audit_trail_only_grows(ledger: Ledger):
     assert ledger.audit("frame 2") == []
 
 
-def test_a_notification_waits_until_it_is_delivered(ledger: Ledger):
+def test_ac_o23_a_notification_is_made_once_and_waits_until_it_is_delivered(ledger: Ledger):
     message = OutboxRow(key="promoted city 3", kind="webhook", payload={"text": "city has a new champion"})
     assert ledger.add_to_outbox(message)
     assert not ledger.add_to_outbox(message)

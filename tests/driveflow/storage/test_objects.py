@@ -71,6 +71,18 @@ def test_a_conditional_write_leaves_what_is_there(store: str):
     assert objects.read_bytes(uri) == b"one"
 
 
+@pytest.mark.parametrize("harm", [b"onf", b"on", b"", b"one and more"])
+def test_ac_o1_an_object_named_by_its_digest_is_written_once_and_made_good_where_it_was_damaged(store, harm):
+    uri = objects.join(store, "digest")
+
+    first, again = objects.keep_bytes(uri, b"one"), objects.keep_bytes(uri, b"one")
+    objects.write_bytes(uri, harm)
+    healed = objects.keep_bytes(uri, b"one")
+
+    assert (first, again, healed) == (True, False, True)
+    assert objects.read_bytes(uri) == b"one"
+
+
 def test_of_eight_conditional_writers_one_wins(store: str):
     uri = objects.join(store, "race")
     gate = threading.Barrier(8)

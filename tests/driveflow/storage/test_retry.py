@@ -132,7 +132,7 @@ def backend(pauses: list[float]) -> S3Backend:
     return S3Backend(RetryPolicy(sleep=pauses.append))
 
 
-def test_six_times_slow_down_a_reset_and_a_body_cut_short_are_survived(
+def test_ac_o12_six_times_slow_down_a_reset_and_a_body_cut_short_are_survived(
     server: FaultServer, backend: S3Backend, pauses: list[float]
 ):
     server.script = ["503"] * 6 + ["reset", "cut"]
@@ -145,7 +145,7 @@ def test_six_times_slow_down_a_reset_and_a_body_cut_short_are_survived(
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "502", "503", "504", "reset", "cut"])
-def test_a_fault_that_may_pass_is_tried_again(server: FaultServer, backend: S3Backend, fault: str):
+def test_ac_o12_a_fault_that_may_pass_is_tried_again(server: FaultServer, backend: S3Backend, fault: str):
     server.script = [fault]
 
     assert backend.read_bytes("s3://bucket/key") == BODY

@@ -31,6 +31,17 @@ def test_shards_are_bounded_and_named_by_their_digest(tmp_path: Path):
     assert all(shard.name == f"{digest_bytes(shard.read_bytes())}.bin" for shard in shards)
 
 
+def test_ac_o1_a_shard_that_was_cut_short_is_written_whole_when_it_is_packed_again(tmp_path: Path):
+    blobs = _blobs(3)
+    pack_shards(tmp_path.as_uri(), blobs)
+    (shard,) = (tmp_path / "shards").iterdir()
+    shard.write_bytes(shard.read_bytes()[:7])
+
+    reader = PixelReader(pack_shards(tmp_path.as_uri(), blobs))
+
+    assert [reader.read(blob.frame_id) for blob in blobs] == [blob.data for blob in blobs]
+
+
 def test_a_blob_larger_than_a_shard_has_one_of_its_own(tmp_path: Path):
     blobs = [*_blobs(1), Blob(digest_bytes(b"x" * 500), b"x" * 500), *_blobs(2)[1:]]
 
