@@ -275,6 +275,7 @@ def _coco_of(path, names, scored):
     ("truth", "predictions", "told"),
     [
         (FOLDERS, ("1.jpg",), "'1.jpg' may be the frame 'day/1.jpg' or 'night/1.jpg' of the truth"),
+        (("a.jpg", "a.png"), ("a.jpeg",), "'a.jpeg' may be the frame 'a.jpg' or 'a.png' of the truth"),
         (("1.jpg",), FOLDERS, "'day/1.jpg' and 'night/1.jpg' would both be the frame '1.jpg' of the truth"),
         (("train/1.jpg",), ("val/1.jpg",), "no prediction is of a frame of the truth"),
         (("a.jpg",), ("b.jpg",), "it names ['b.jpg'], the truth has ['a.jpg']. Both must name pictures alike"),
@@ -316,6 +317,19 @@ def test_folders_that_every_data_set_has_do_not_part_two_names(tmp_path, monkeyp
 
     assert numbers(capsys, "truth.json", "said.json")["AP50"] == pytest.approx(1.0)
     assert kinds(capsys, "truth.json", "said.json") == {"tied_scores": 2}
+
+
+@pytest.mark.parametrize("names", [("a.jpg", "a.png"), ("day/a.JPG", "day/a.png", "night/a.jpg")])
+@pytest.mark.parametrize("folder", ["", "set/images/"])
+def test_pictures_whose_names_differ_in_the_extension_alone_are_parted_by_it(
+    tmp_path, monkeypatch, capsys, names, folder
+):
+    monkeypatch.chdir(tmp_path)
+    _coco_of("truth.json", [f"{folder}{name}" for name in names], scored=False)
+    _coco_of("said.json", names, scored=True)
+
+    assert numbers(capsys, "truth.json", "said.json")["AP50"] == pytest.approx(1.0)
+    assert kinds(capsys, "truth.json", "said.json") == {"tied_scores": len(names)}
 
 
 def test_another_folder_with_a_picture_of_that_name_is_told(tmp_path, monkeypatch, capsys):

@@ -97,6 +97,7 @@ class _Names:
         self._keys = {key: number for number, key in enumerate(listed["key"]) if key}
         pairs = listed.select("name", "key").iter_rows()
         self._called: list[str] = [name.split("\n")[0] or key for name, key in pairs]
+        self._extensions = [_extension(name) for name in self._called]
         self._whole: dict[str, int | None] = {}
         self._joined = ["/".join(_parts(stem_of(plain_path(name)))) for name in self._called]
         self._ends: dict[str, int | None] = {}
@@ -164,12 +165,24 @@ class _Names:
     def _one(self, index: dict[str, int | None], end: str, name: str, source: str) -> int:
         row: int | None = index[end]
         if row is None:
+            row = self._of_extension(end, name)
+        if row is None:
             first, second = (self._called[number] for number in self._clashes[end][:2])
             raise InvalidInputError(
                 f"{source}: {name!r} may be the frame {first!r} or {second!r} of the truth; name pictures with their "
                 "folders."
             )
         return row
+
+    def _of_extension(self, end: str, name: str) -> int | None:
+        """Return the one of several frames called `end` that has the extension of `name` too: a.jpg beside a.png."""
+        rows = {row for row in self._clashes[end] if self._extensions[row] == _extension(name)}
+        return rows.pop() if len(rows) == 1 and _extension(name) else None
+
+
+def _extension(name: str) -> str:
+    """Return what follows the stem of a name."""
+    return name[len(stem_of(name)) :].lower()
 
 
 def _parts(path: str) -> list[str]:
