@@ -94,14 +94,18 @@ def read_pairs(text: str, name: str) -> list[NamedPair]:
     """Return the pairs of a CSV with the columns base, variant (or a, b) and relation; without one they are `hard`.
 
     Raises:
-        UsageError: it has other columns, or no row.
+        UsageError: it has other columns, no row, or one with half a pair.
     """
     reader = open_sheet(text)
     header = reader.fieldnames or []
     left, right = (next((item for item in names if item in header), "") for names in (_LEFT, _RIGHT))
     if not left or not right:
         raise UsageError(f"{name} has the columns {', '.join(header) or 'none'}; wanted are base, variant, relation.")
-    pairs = [NamedPair(row[left] or "", row[right] or "", row.get(_RELATION) or _UNNAMED_RELATION) for row in reader]
+    pairs = []
+    for line, row in enumerate(reader, 2):
+        if not row[left] or not row[right]:
+            raise UsageError(f"{name}:{line} names one picture; a pair is {left} and {right}.")
+        pairs.append(NamedPair(row[left], row[right], row.get(_RELATION) or _UNNAMED_RELATION))
     if not pairs:
         raise UsageError(f"{name} names no pair.")
     return pairs

@@ -55,6 +55,7 @@ def test_a_snapshot_is_asked_for_its_frames(pictures, tmp_path, capsys):
     [
         (PAIRS, ["--bits", "-1"], 2, "--bits takes numbers from 0 to 64"),
         ("x,y\n1,2\n", [], 2, "wanted are base, variant, relation"),
+        ("a,b\none.jpg\n", [], 2, "pairs.csv:2 names one picture; a pair is a and b"),
         ("a;b\none.jpg;gone.jpg\n", [], 3, "is called 'gone.jpg'"),
         ("a,b\none.jpg,gone.jpg\n", [], 3, "is called 'gone.jpg'"),
         (None, [], 3, "There is no file"),
