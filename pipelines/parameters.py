@@ -8,6 +8,7 @@ from driveflow.errors import UsageError
 
 _TRUE = ("true", "yes", "1")
 _FALSE = ("false", "no", "0")
+_LARGEST = 2**53  # KFP keeps numbers as doubles
 
 
 def with_changes(parameters: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
@@ -17,6 +18,7 @@ def with_changes(parameters: Mapping[str, Any], changes: Sequence[str]) -> dict[
     {'seed': 2, 'force': True}
     """
     changed = dict(parameters)
+    seen: set[str] = set()
     for change in changes:
         name, separator, text = change.partition("=")
         if not separator:
@@ -25,6 +27,9 @@ def with_changes(parameters: Mapping[str, Any], changes: Sequence[str]) -> dict[
             near = difflib.get_close_matches(name, parameters, 1)
             hint = f" Did you mean {near[0]!r}?" if near else ""
             raise UsageError(f"No run parameter is called {name!r}.{hint} Known: {', '.join(parameters)}.")
+        if name in seen:
+            raise UsageError(f"--set names {name!r} twice; once would do.")
+        seen.add(name)
         changed[name] = _typed(name, text, parameters[name])
     return changed
 
@@ -36,7 +41,10 @@ def _typed(name: str, text: str, known: Any) -> Any:  # noqa: ANN401 a KFP param
         return text.lower() in _TRUE
     if isinstance(known, int):
         try:
-            return int(text)
+            number = int(text)
         except ValueError:
             raise UsageError(f"{name} takes a whole number, got {text!r}.") from None
+        if abs(number) > _LARGEST:
+            raise UsageError(f"{name} takes {_LARGEST} at most, got {text}.")
+        return number
     return text

@@ -1,0 +1,55 @@
+"""What a person may say of a run beside the flow file, and what the plan needs to find."""
+
+import json
+import shutil
+
+import pytest
+
+from components.work import plan_run
+from driveflow.errors import NotFoundError, UsageError
+from driveflow.ledger.rows import RunRow, StepRow
+from driveflow.storage.objects import local_path
+from tests.components.made_steps import context, pictures_snapshot
+
+
+@pytest.fixture
+def planned(tmp_path):
+    """Plan a flow of one batch with some run parameters."""
+    batch = tmp_path / "batch"
+    batch.mkdir()
+    (batch / "picture.jpg").write_bytes(b"...")
+    flow = f"name: city\nclasses: [car]\nbatches: [{{name: a, path: '{batch.as_uri()}'}}]\n"
+    step = context(tmp_path, {})
+    given = {"flow": flow, "pipeline": "curate", "data_root": "", "force": False}
+
+    def plan(**changes):
+        return plan_run.work(step, {**given, "seed": -1, "epochs": -1, "budget_frames": -1, **changes})
+
+    return step, plan
+
+
+@pytest.mark.parametrize(("name", "value"), [("seed", -2), ("epochs", 0), ("epochs", -5), ("budget_frames", -5)])
+def test_a_run_parameter_that_cannot_be_meant_is_refused(planned, name, value):
+    with pytest.raises(UsageError, match=rf"{name} takes . or more, or -1 for what the flow file says; got {value}"):
+        planned[1](**{name: value})
+
+
+def test_minus_one_leaves_it_to_the_flow_file_and_the_least_is_taken(planned):
+    _, plan = planned
+
+    budgets = [json.loads(plan(budget_frames=budget).outputs["hand_off_settings"]) for budget in (-1, 0, 7)]
+
+    assert [told["labeling"]["budget_frames"] for told in budgets] == [500, 0, 7]
+
+
+def test_a_curated_snapshot_that_is_gone_is_told_with_what_makes_it_again(planned):
+    step, plan = planned
+    uri = pictures_snapshot(step.place.store).uri
+    step.ledger.begin_run(RunRow(run_id="run-0", flow="city", pipeline="curate", profile="local"))
+    step.ledger.begin_step("run-0", "filter_frames")
+    step.ledger.finish_step("run-0", "filter_frames", StepRow(state="SUCCEEDED", outputs={"snapshot": uri}))
+    step.ledger.finish_run("run-0", "SUCCEEDED")
+    shutil.rmtree(local_path(uri.partition("#")[0]))
+
+    with pytest.raises(NotFoundError, match=r"There is no snapshot at .* run the pipeline curate again"):
+        plan(pipeline="retrain")
