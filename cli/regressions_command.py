@@ -59,6 +59,10 @@ def regressions(  # noqa: PLR0913, PLR0917 a command takes one parameter an opti
 
     if not name.strip():
         raise UsageError("--name is what the gate calls the set, and cannot be empty.")
+    if what in {"missed", "class"} and (mistake or min_score):
+        raise UsageError(
+            "--mistake and --min-score choose among false alarms; say --what false or --what all with them."
+        )
     picked = _picked(report, Pick(of, what, class_name, frame, mistake, min_score))
     made = RegressionSet(name, note, picked.failures)
     data = write_regressions(made)

@@ -142,7 +142,7 @@ def load_regressions(name: str, store: str) -> RegressionSet:
         InvalidInputError: it is no regression set, or not the one of its digest.
     """
     from driveflow.reuse import read_object
-    from driveflow.storage.objects import join, read_bytes, to_uri
+    from driveflow.storage.objects import join, local_path, read_bytes, to_uri
 
     if _DIGEST.fullmatch(name):
         uri = join(store, "objects", f"{name}.json")
@@ -151,6 +151,11 @@ def load_regressions(name: str, store: str) -> RegressionSet:
         except NotFoundError as error:
             raise NotFoundError(f"There is no regression set {name[:12]} in {store}.") from error
     uri = name if "://" in name else to_uri(name)
+    path = local_path(uri)
+    if path is not None and path.is_dir():
+        raise NotFoundError(
+            f"There is no regression set {name!r}: a folder is none; a file, or the digest of one, would do."
+        )
     try:
         return read_regressions(read_bytes(uri), name)
     except NotFoundError as error:

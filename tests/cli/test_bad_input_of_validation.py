@@ -43,6 +43,7 @@ def texts():
         "tram.yaml": "floors: [{metric: AP50, class_name: tram, at_least: 0.5}]\n",
         "fog.yaml": "slices: [{name: fog, required: true}]\n",
         "absent.yaml": "regressions: [absent.json]\n",
+        "folder.yaml": "regressions: [folder.json]\n",
         "wrong.yaml": "regressions: [new.json]\n",
         "digest.yaml": f"regressions: ['{'0' * 64}']\n",
     }
@@ -95,6 +96,17 @@ def gate(champion="champion.json", policy="policy.yaml", challenger="new.json"):
         (("regressions", "first.json", "--name", "x"), 1, "first.json judges a model without a champion"),
         (("regressions", "report.json", "--name", " "), 2, "--name is what the gate calls the set"),
         (("regressions", "report.json", "--name", "x", "--class", "tram"), 1, "shows no object of class tram"),
+        (
+            ("regressions", "report.json", "--name", "x", "--mistake", "Bkg"),
+            2,
+            "choose among false alarms; say --what fals",
+        ),
+        (
+            ("regressions", "report.json", "--name", "x", "--min-score", "0.5"),
+            2,
+            "--mistake and --min-score choose among",
+        ),
+        (gate(policy="folder.yaml"), 3, "There is no regression set 'folder.json': a folder is none"),
         (("report", "diff", "report.json", "nothing.json"), 3, "nothing.json: there is no such file"),
         (("report", "diff", "report.json", "folder.json"), 3, "folder.json: there is no such file"),
         (("report", "diff", "report.json", "run-9"), 3, "There is no ledger at"),
