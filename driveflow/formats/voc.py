@@ -23,6 +23,7 @@ from driveflow.formats.xml_tree import XmlElement, XmlError, read_xml
 
 _OWN: Final = (b"<size", b"<filename", b"<object")
 _SIDES: Final = ("xmin", "ymin", "xmax", "ymax")
+_MASK_FOLDERS: Final = frozenset(["SegmentationClass", "SegmentationObject"])
 _YES_OR_NO: Final = frozenset(["truncated", "difficult", "occluded"])
 _SAYS_NOTHING: Final = frozenset(["", "unspecified", "unknown"])
 
@@ -144,6 +145,7 @@ class _Voc:
         for image, usable in self.images:
             self.builder.add_image(replace(image, class_list=number if usable else None))
         self._list_unlabeled()
+        self._claim_masks()
         self.builder.add_box_rows(self.rows)
         self._write_notes()
         return self.builder.build()
@@ -199,6 +201,15 @@ class _Voc:
             found = self.finder.stemmed(f"{root}/Annotations/{name}.xml".lstrip("/"), name).path
             if found and found not in labeled:
                 self.builder.add_image(ImageLabels(path=found, label_file="", source_split=split))
+
+    def _claim_masks(self) -> None:
+        """Count the pictures of which each pixel says a class or an object as part of the labels."""
+        masks = [path for path in self.finder.pictures if not _MASK_FOLDERS.isdisjoint(path.split("/")[:-1])]
+        if self.images and masks:
+            self.builder.files |= set(masks)
+            self.builder.notes.append(
+                f"{len(masks)} masks of segmentation are no pictures of a camera and are not read."
+            )
 
     def _write_notes(self) -> None:
         if self.at_zero:

@@ -300,3 +300,12 @@ def test_a_picture_that_is_missing_is_told_with_the_one_that_is_called_nearly_so
 
     assert problem.reason == "label_missing_picture"
     assert problem.detail == f"{said!r} is no file of this batch; 'set/Img_1.jpeg' is called nearly so"
+
+
+def test_masks_of_segmentation_are_part_of_the_labels_and_no_pictures():
+    names = ("JPEGImages/a.jpg", "SegmentationClass/a.png", "SegmentationObject/a.png")
+    labels = read(voc(thing()), *names, path="Annotations/a.xml")
+
+    assert {"SegmentationClass/a.png", "SegmentationObject/a.png"} < labels.files
+    assert list(looked_for(labels)) == ["JPEGImages/a.jpg"]
+    assert labels.notes == ("2 masks of segmentation are no pictures of a camera and are not read.",)
