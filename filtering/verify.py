@@ -167,11 +167,13 @@ def _check_pixels(pairs: _Pairs, faults: _Faults, pixels: Pixels | None) -> None
     """Decode both frames of each pair of equal pixels again."""
     if pixels is None:
         return
-    differs = np.zeros(pairs.table.num_rows, np.bool_)
+    differs, lost = np.zeros((2, pairs.table.num_rows), np.bool_)
     for row in np.flatnonzero((pairs.rule == EQUAL_PIXELS) & faults.open).tolist():
         found = {digest_or_none(pairs.table[name][row].as_py(), pixels) for name in ("frame_id", "twin")}
-        differs[row] = len(found) > 1 or None in found
-    faults.note(differs, lambda _: "its pixels are not those of its twin, or cannot be read", is_orphan=True)
+        lost[row] = None in found
+        differs[row] = len(found) > 1
+    faults.note(lost, lambda _: "its pixels, or those of its twin, cannot be read", is_orphan=False)
+    faults.note(differs & ~lost, lambda _: "its pixels are not those of its twin", is_orphan=True)
 
 
 def _check_vectors(pairs: _Pairs, faults: _Faults, vectors: FrameVectors | None) -> None:
@@ -184,7 +186,8 @@ def _check_vectors(pairs: _Pairs, faults: _Faults, vectors: FrameVectors | None)
     apart = pairs.score.copy()
     if vectors is not None:
         apart[mine] = _distances(pairs.table.filter(pa.array(mine)), vectors)
-    far = mine & ~(apart <= limit)
+    faults.note(mine & np.isnan(apart), lambda _: "has no stored vector, or its twin has none", is_orphan=False)
+    far = mine & ~np.isnan(apart) & ~(apart <= limit)
     faults.note(
         far, lambda row: f"{apart[row]:g} in cosine distance from its twin, limit {limit[row]:g}", is_orphan=True
     )

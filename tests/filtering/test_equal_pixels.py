@@ -65,8 +65,20 @@ def test_verify_decodes_pairs_of_equal_pixels_again():
     )
 
     assert [item.why for item in verify_decisions(outcome.decisions, changed).orphans] == [
-        "its pixels are not those of its twin, or cannot be read"
+        "its pixels are not those of its twin"
     ]
+
+
+def test_pixels_that_cannot_be_read_are_no_proof_and_no_orphan():
+    frames = [Made("a", 7), Made("b", 7, "other", "left")]
+    outcome = run(frames, Held({"a": png(1, 1), "b": png(1, 9)}))
+    gone = Evidence(measured(frames), snapshot(frames).sources, FilterSection(), Held({"a": png(1, 1), "b": b"gone"}))
+
+    report = verify_decisions(outcome.decisions, gone)
+
+    assert report.orphans == ()
+    assert [item.why for item in report.wrong] == ["its pixels, or those of its twin, cannot be read"]
+    assert not report.sound
 
 
 def test_nothing_is_decoded_where_the_other_rules_tell():

@@ -113,6 +113,18 @@ def test_distances_between_vectors_are_measured_again():
     ]
 
 
+def test_a_pair_without_a_stored_vector_is_not_proven_and_no_orphan():
+    frames, vectors = turned(0, 10, 20)
+    built, signals = snapshot(frames), measured(frames)
+    decisions = filter_frames(FilterRequest(built, signals, SECTION, vectors=vectors)).decisions
+    gone = FrameVectors(vectors.frame_ids.slice(0, 1), vectors.vectors[:1])
+
+    report = verify_decisions(decisions, Evidence(signals, built.sources, SECTION, vectors=gone))
+
+    assert report.orphans == ()
+    assert [item.why for item in report.wrong] == ["has no stored vector, or its twin has none"]
+
+
 @pytest.mark.parametrize("score", [-1.0, float("nan"), None])
 def test_ac_a5_a_negative_distance_and_none_are_no_distances(score):
     report = report_of(FRAMES, changing("f1", score=score))
