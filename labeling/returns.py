@@ -200,6 +200,16 @@ def answered_pairs(entries: Iterable[Entry]) -> set[tuple[str, str]]:
     return {(entry.frame_id, name) for entry in entries for name in entry.boxes}
 
 
+def boxes_that_count(readings: Readings) -> int:
+    """Return how many boxes the newest answers about each class of each frame hold: the same answer twice is one."""
+    newest: dict[tuple[str, str], int] = {}
+    for frame_id, entries in entries_by_frame(readings.entries).items():
+        for entry in entries:
+            for name, boxes in entry.boxes.items():
+                newest.setdefault((frame_id, name), len(boxes))
+    return sum(newest.values())
+
+
 def refusal_rows(refusals: Iterable[Refusal]) -> list[dict[str, Json]]:
     """Return the refusals as rows of the QUARANTINE table, sorted, each once."""
     rows = {refusal: refusal.row() for refusal in refusals}

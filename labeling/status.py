@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from labeling.campaigns import BrokenCampaign, is_closed, list_returns, open_manifest, read_return
 from labeling.manifest import CampaignManifest, Purpose
-from labeling.returns import Readings, answered_pairs, entries_by_frame, read_returns, refusal_rows
+from labeling.returns import Readings, answered_pairs, boxes_that_count, read_returns, refusal_rows
 
 CampaignState: TypeAlias = Literal["open", "returned", "closed", "broken"]
 _SHOWN = 5
@@ -72,17 +72,7 @@ def _status(manifest: CampaignManifest, readings: Readings, *, closed: bool) -> 
         partial=len(manifest.frames) - answered - missed,
         not_returned=missed,
         returns=readings.counts["returns_in"],
-        boxes=_boxes_that_count(readings),
+        boxes=boxes_that_count(readings),
         refused=len(rows),
         problems=tuple(f"{row['path']}: {row['reason']}: {row['detail']}" for row in rows[:_SHOWN]),
     )
-
-
-def _boxes_that_count(readings: Readings) -> int:
-    """Return how many boxes the newest answers about each class of each frame hold: the same answer twice is one."""
-    newest: dict[tuple[str, str], int] = {}
-    for frame_id, entries in entries_by_frame(readings.entries).items():
-        for entry in entries:
-            for name, boxes in entry.boxes.items():
-                newest.setdefault((frame_id, name), len(boxes))
-    return sum(newest.values())

@@ -9,7 +9,7 @@ from driveflow.canonical import Json, digest_bytes
 from driveflow.errors import BrokenDataError, NotFoundError
 from driveflow.storage.objects import join, keep_bytes
 from labeling.campaigns import MAX_RETURN_BYTES, RawReturn, campaign_uri, open_manifest
-from labeling.returns import read_returns, refusal_rows
+from labeling.returns import boxes_that_count, read_returns, refusal_rows
 
 _NOTHING: dict[str, Json] = {"reason": "no_answer", "detail": "it says nothing about any frame"}
 
@@ -51,7 +51,7 @@ def take_in(store: str, campaign_id: str, source: Path) -> TakenIn:
         path=path,
         is_new=is_new,
         frames=len({entry.frame_id for entry in readings.entries}),
-        boxes=sum(entry.box_count() for entry in readings.entries),
+        boxes=boxes_that_count(readings),
         problems=(*(f"{row['reason']}: {row['detail']}" for row in rows), *readings.notes()),
         refused=dict(Counter(str(row["reason"]) for row in rows)),
     )

@@ -97,6 +97,14 @@ def test_a_return_that_was_damaged_in_its_campaign_is_made_good_by_collecting_it
     assert kept.read_bytes() == path.read_bytes()
 
 
+def test_the_same_answer_twice_in_a_file_counts_its_boxes_once(sent, tmp_path, capsys):
+    path = answer(tmp_path, sent, about("a", box()), about("a", box()))
+
+    value = json.loads(call(capsys, "label", "collect", sent, "--from", str(path), "-o", "json")[1])
+
+    assert (value["frames"], value["boxes"]) == (1, 1)
+
+
 def test_what_was_collected_counts_in_the_status(sent, tmp_path, capsys):
     path = answer(tmp_path, sent, about("a", box()))
     said = call(capsys, "label", "collect", sent, "--from", str(path))[1]

@@ -122,6 +122,8 @@ def test_ac_c7_one_bad_frame_does_not_reject_the_whole_import(frame, reason):
         ({**box(), "box_id": 7}, "broken_box"),
         ({**box(), "x2": 10**400}, "broken_box"),
         ({**box(), "x2": 10**30}, "outside"),
+        ({**box(), "rotation": 30}, "turned"),
+        ({**box(), "angle": -90.0}, "turned"),
         ({**box(), "attributes": deep(300)}, "broken_box"),
         (box(corners=(9, 1, 1, 9)), "negative_size"),
         (box(corners=(1, 9, 9, 1)), "negative_size"),
@@ -153,6 +155,16 @@ def test_a_box_that_says_nothing_of_its_class_is_quarantined_alone(bad, reason):
     assert reasons(result) == [reason]
     assert annotated(result.tables, "a") == ["car", "truck"]
     assert labels(result.tables, "a") == [("car", (1, 1, 9, 9))]
+
+
+def test_ac_c13_a_box_that_a_tool_turned_does_not_pass_for_an_upright_one():
+    frame = about("a", {**box(), "rotation": 12.5}, {**box("truck"), "rotation": 180})
+
+    result = collected(MADE, MANIFEST, return_text(frame))
+
+    assert labels(result.tables, "a") == [("truck", (1, 1, 9, 9))]
+    assert annotated(result.tables, "a") == ["truck"]
+    assert any("is turned by 12.5 degrees" in detail for detail in result.quarantine["detail"].to_pylist())
 
 
 @pytest.mark.parametrize("name", ["Car", "CAR", " car ", "cAr\t"])
