@@ -116,11 +116,15 @@ def _box_changes(first: pl.DataFrame, second: pl.DataFrame) -> tuple[_Change, di
 
 
 def _of_one_id(change: _Change, names: Sequence[str]) -> _Change:
-    """Return `change` where boxes of one id are one only if they overlap or came the same way: batches count alike."""
+    """Return `change` where boxes of one id are one only if they overlap or came the same way: batches count alike.
+
+    A prediction and what somebody drew are never one.
+    """
     overlap = pl.all_horizontal(
         pl.min_horizontal(f"{axis}2", f"{axis}2_b") > pl.max_horizontal(f"{axis}1", f"{axis}1_b") for axis in "xy"
     )
-    same = change.changed.filter(overlap | (pl.col("origin") == pl.col("origin_b")))
+    drawn = pl.col("score").is_null() == pl.col("score_b").is_null()
+    same = change.changed.filter((overlap | (pl.col("origin") == pl.col("origin_b"))) & drawn)
     other = change.changed.join(same.select(_BOX_KEYS), on=list(_BOX_KEYS), how="anti")
     one, two = _sides(_Change(change.added, change.removed, other, 0), names)
     return _Change(two, one, same, change.unchanged)

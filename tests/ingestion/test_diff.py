@@ -114,8 +114,9 @@ def test_of_boxes_on_one_another_those_of_one_class_and_then_the_nearest_are_one
     assert found["boxes_changed"]["class_name"] == 0
 
 
-def test_a_prediction_is_never_taken_for_what_somebody_drew(tmp_path):
-    found = _diff(tmp_path, [("car", 0.0)], [("car", 0.0, {"score": 0.9, "box_id": "p"})])
+@pytest.mark.parametrize(("key", "x1"), [("p", 0.0), ("a0", 0.0), ("a0", 5.0)])
+def test_a_prediction_is_never_taken_for_what_somebody_drew(tmp_path, key, x1):
+    found = _diff(tmp_path, [("car", 0.0)], [("car", x1, {"score": 0.9, "box_id": key})])
 
     assert _counts(found) == (1, 1, 0, 0)
 
