@@ -21,7 +21,7 @@ _LEAST: Final[Mapping[Shape, int]] = {"xyxy": 3, "xcycwh": 20}  # boxes that tel
 _FEWEST: Final = 3  # boxes that leave their pictures
 _SHARE: Final = 0.05  # of the boxes
 _SMALLEST_PICTURE: Final = 10  # pixels
-_LOOKED_AT: Final = 20_000
+_LOOKED_AT: Final = 5_000
 _SHOWN: Final = 3
 
 
@@ -89,7 +89,7 @@ def _doubts(looked: _Looked, least: Mapping[Shape, int]) -> list[Correction]:
         if count >= fewest and away >= max(_FEWEST, count * _SHARE) and wrong <= away * _SHARE:
             name, words = _MEANT[shape]
             done = (
-                f"counted as x, y, width and height; {away:,} of {count:,} leave their pictures so, and {wrong:,} as "
+                f"counted as x, y, width and height; {away:,} of {count:,} looked at leave their pictures so, and {wrong:,} as "
                 f"{words}: were these written?"
             )
             return [_told(looked, name, looked.rows[outside], done)]
