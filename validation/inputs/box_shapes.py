@@ -89,8 +89,8 @@ def _doubts(looked: _Looked, least: Mapping[Shape, int]) -> list[Correction]:
         if count >= fewest and away >= max(_FEWEST, count * _SHARE) and wrong <= away * _SHARE:
             name, words = _MEANT[shape]
             done = (
-                f"counted as x, y, width and height; {away:,} of {count:,} looked at leave their pictures so, and {wrong:,} as "
-                f"{words}: were these written?"
+                f"counted as x, y, width and height; {away:,} of {count:,} looked at leave their pictures so, "
+                f"and {wrong:,} as {words}: were these written?"
             )
             return [_told(looked, name, looked.rows[outside], done)]
     return []
