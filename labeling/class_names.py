@@ -1,7 +1,8 @@
 """The class that annotators mean by a name: tools write it in capitals, or with a space too many."""
 
 import difflib
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 _LONGEST = 200  # letters; comparing more would take long
@@ -10,20 +11,24 @@ _NEAR = 0.85  # "cars" is near "car", "motorcycle" is not near "motorcyclist"
 
 @dataclass(frozen=True, slots=True)
 class ClassNames:
-    """The classes of a campaign, found by how they are written."""
+    """The classes of a campaign, found by how they are written; `aliases` are other names of them."""
 
     classes: tuple[str, ...]
+    aliases: Mapping[str, str] = field(default_factory=dict)
 
     def find(self, name: str) -> str | None:
-        """Return the class called `name`, else the only one that differs from it in capitals and outer spaces alone.
+        """Return the class that `name` is known for, in capitals or not, with spaces around it or not.
 
         >>> ClassNames(("car", "Ebike")).find(" CAR")
+        'car'
+        >>> ClassNames(("car",), {"automobile": "car"}).find("Automobile")
         'car'
         """
         if name in self.classes:
             return name
-        alike = [known for known in self.classes if known.strip().casefold() == name.strip().casefold()]
-        return alike[0] if len(alike) == 1 else None
+        known = {**self.aliases, **{name: name for name in self.classes}}
+        alike = {meant for other, meant in known.items() if other.strip().casefold() == name.strip().casefold()}
+        return alike.pop() if len(alike) == 1 else None
 
     def nearest(self, name: str) -> str | None:
         """Return the class that an unknown `name` seems to mean; None where it is like none.

@@ -238,7 +238,7 @@ class _BoxSorter:
 
     @property
     def _names(self) -> ClassNames:
-        return ClassNames(self.manifest.classes)
+        return ClassNames(self.manifest.classes, self.manifest.aliases)
 
     def _unknown_class(self, box: ReturnedBox, found: _Sorted) -> None:
         """Refuse a box of a class that is none; the class that is meant must not pass for one that was looked for."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -70,6 +70,7 @@ class HandOffRequest:
     labeling: LabelingSection
     purpose: Purpose
     store: str
+    aliases: Mapping[str, str] = field(default_factory=dict)  # other names that annotators may use -> class
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,7 @@ def _manifest(request: HandOffRequest, campaign_id: str, asked: Mapping[str, tup
         purpose=request.purpose,
         classes=request.classes,
         guideline=request.labeling.guideline,
+        aliases={name: meant for name, meant in request.aliases.items() if meant in request.classes},
         frames=tuple(frames),
     )
 

@@ -64,6 +64,9 @@ class CampaignManifest:
     purpose: Purpose
     classes: Annotated[tuple[Text, ...], msgspec.Meta(min_length=1)]
     guideline: Note = ""
+    aliases: Annotated[Mapping[str, str], msgspec.Meta(description="Other names that mean one of the classes.")] = (
+        field(default_factory=dict)
+    )
     frames: tuple[SentFrame, ...]
 
     def __post_init__(self) -> None:
@@ -143,7 +146,10 @@ def campaign_key(
 
 def encode_manifest(manifest: CampaignManifest) -> bytes:
     """Return the bytes of `campaign.json`."""
-    return canonical_json(msgspec.to_builtins(manifest)).encode()
+    value = msgspec.to_builtins(manifest)
+    if not manifest.aliases:
+        del value["aliases"]  # as campaigns were written before there were any
+    return canonical_json(value).encode()
 
 
 def decode_manifest(data: bytes, where: str) -> CampaignManifest:

@@ -34,6 +34,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         labeling=read_section(LabelingSection, settings["labeling"]),
         purpose=settings["purpose"],
         store=context.place.store,
+        aliases=settings["aliases"],
     )
     handed_off = hand_off(request, context.progress)
     campaign = handed_off.campaign

@@ -88,7 +88,12 @@ def _sections(flow: "Flow", world: "World", steered: Mapping[str, Json]) -> dict
         | arrival,
         "corner_case": {"corner_cases": corner_cases, "labeling": plain["labeling"], "champion": world.champion_uri}
         | dict(steered),
-        "hand_off": {"labeling": plain["labeling"], "flow": flow.name, "purpose": "train"},
+        "hand_off": {
+            "labeling": plain["labeling"],
+            "flow": flow.name,
+            "purpose": "train",
+            "aliases": dict(flow.taxonomy.aliases),
+        },
         "collect": {"campaigns": list(world.campaigns), "returns": world.returns_listing, "classes": classes},
         **_model_sections(flow, world),
     }

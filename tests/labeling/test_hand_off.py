@@ -7,16 +7,21 @@ import pytest
 from driveflow.errors import InvalidInputError, NotFoundError
 from driveflow.flow.sections import LabelingSection
 from labeling.campaigns import close_campaign, is_closed, list_campaigns, open_manifest
+from labeling.collect import CollectRequest, collect
 from labeling.hand_off import hand_off
 from labeling.manifest import CampaignManifest
 from tests.labeling.made import (
     FakePixels,
     about,
+    annotated,
+    box,
     box_row,
     frame_id,
     frame_row,
     hand_off_request,
+    labels,
     predictions,
+    raw,
     return_text,
     source_row,
     tables,
@@ -265,6 +270,19 @@ def test_a_broken_manifest_is_written_anew_and_hinders_no_other_campaign(tmp_pat
 
     assert other.frames == (frame_id("c"),)
     assert (folder / "campaign.json").read_bytes() == whole
+
+
+def test_names_that_the_taxonomy_knows_go_along_and_come_back_as_the_class(tmp_path):
+    names = {"automobile": "car", "lorry": "truck", "tram": "tramway"}
+    made = tables(frames())
+    done = hand_off(hand_off_request(made, ("a",), tmp_path, aliases=names)).campaign
+    manifest = open_manifest(tmp_path.as_uri(), done.campaign_id)
+    data = return_text(about("a", box("Automobile"), classes=["automobile"]), campaign_id=done.campaign_id)
+
+    result = collect(CollectRequest(made, (manifest,), (raw(data, campaign_id=done.campaign_id),)))
+
+    assert manifest.aliases == {"automobile": "car", "lorry": "truck"}
+    assert (labels(result.tables, "a"), annotated(result.tables, "a")) == ([("car", (1, 1, 9, 9))], ["car"])
 
 
 def test_an_unfinished_campaign_is_no_campaign(tmp_path):
