@@ -43,6 +43,7 @@ class Metadata:
     problems: tuple[LabelProblem, ...]
     note: str = ""  # why a file was not read at all, and what times are made of
     files: tuple[str, ...] = ()  # places of the tables
+    unread: tuple[str, ...] = ()  # why a table was not read at all
 
 
 class _CellError(ValueError):
@@ -60,9 +61,11 @@ class _Sheet:
     problems: list[LabelProblem] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     units: Counter[str] = field(default_factory=Counter)  # columns that times are of
+    unread: list[str] = field(default_factory=list)
 
     def report(self, line: int | None, reason: str, detail: str) -> None:
         self.problems.append(LabelProblem(self.path, reason, detail, line))
+        self.unread += [f"cannot be read, {detail}"] if line is None else []
 
 
 def read_metadata(
@@ -82,7 +85,8 @@ def read_metadata(
         else:
             _read_csv(sheet, files.read(path))
     units = [f"Times of {count} pictures are of {column}." for column, count in sorted(sheet.units.items())]
-    return Metadata(sheet.rows, tuple(sheet.problems), " ".join([*sheet.notes, *units]), tuple(paths))
+    note = " ".join([*sheet.notes, *units])
+    return Metadata(sheet.rows, tuple(sheet.problems), note, tuple(paths), tuple(sheet.unread))
 
 
 def _read_csv(sheet: _Sheet, data: bytes) -> None:
@@ -117,8 +121,9 @@ def _has_paths(sheet: _Sheet, header: Sequence[str]) -> bool:
         twice = sorted({name for name in header if header.count(name) > 1})
         sheet.notes += [f"{sheet.path} has the column {name!r} more than once; the last counts." for name in twice]
         return True
-    columns = list(header[:10])
-    sheet.notes.append(f"{sheet.path} has no column 'path', only {columns}; it is not read as metadata.")
+    why = f"has no column 'path', only {list(header[:10])}"
+    sheet.notes.append(f"{sheet.path} {why}; it is not read as metadata.")
+    sheet.unread.append(why)
     return False
 
 

@@ -34,7 +34,7 @@ def import_source(  # noqa: PLR0913, PLR0917 one parameter an option
         ),
     ] = None,
     annotations: Annotated[str, typer.Option(help="The label file or folder to read, relative to SRC.")] = "",
-    metadata: Annotated[str, typer.Option(help="CSV with a row a picture, relative to SRC.")] = "",
+    metadata: Annotated[str, typer.Option(help="CSV or Parquet with a column path, relative to SRC.")] = "",
     drive: Annotated[str, typer.Option(help="The whole batch is this drive.")] = "",
     drives: Annotated[Drives, typer.Option(help="How pictures become drives, where nothing is stated.")] = "auto",
     camera: Annotated[str, typer.Option(help="The camera of pictures that do not say theirs.")] = "camera",

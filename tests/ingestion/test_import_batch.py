@@ -319,6 +319,22 @@ def test_stated_annotations_or_metadata_that_are_not_there_are_an_error(tmp_path
         bring_in(tmp_path / "b", metadata="x.csv")
 
 
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        (b"file,time_ns\na.jpg,1\n", r"has no column 'path', only \['file', 'time_ns'\]; it needs a CSV or Parquet"),
+        (b"path\n\xff\xff.jpg\n", "cannot be read, no UTF-8 text: byte 5; it needs"),
+    ],
+)
+def test_a_stated_table_that_cannot_be_read_ends_the_import(tmp_path, table, told):
+    folder = write(tmp_path / "b", {"a.jpg": picture(1), "times.csv": table, "metadata.csv": table})
+
+    with pytest.raises(BrokenDataError, match=f"metadata 'times.csv' of batch 'b' {told}"):
+        bring_in(folder, metadata="times.csv")
+
+    assert bring_in(folder).counts["frames"] == 1
+
+
 @pytest.mark.parametrize("kind", ["coco", "yolo"])
 def test_a_stated_format_of_which_there_is_nothing_is_an_error_and_not_a_batch_without_labels(tmp_path, kind):
     write(tmp_path / "b", {"a.jpg": picture(1)})
