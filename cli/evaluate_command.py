@@ -46,7 +46,7 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
         bool, typer.Option("--intervals", help="Also what other drives might have shown, 95 times of 100.")
     ] = False,
     iou: Annotated[str, typer.Option(help="Thresholds of overlap, 0.3,0.5 ...; empty: COCO's ten.")] = "",
-    min_score: Annotated[float, typer.Option(min=0.0, help="Detections under it are not counted.")] = 0.0,
+    min_score: Annotated[float, typer.Option(min=0.0, help="Detections under it are not counted; 0: all count.")] = 0.0,
     to: Annotated[Path | None, typer.Option("--to", help="Write here, not to stdout.", dir_okay=False)] = None,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
