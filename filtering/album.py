@@ -52,7 +52,7 @@ class Album:
         if image is None:
             return None
         uri = thumbnail_data_uri(image, self.boxes.get(frame_id, ()), _SIDE_PX, _QUALITY)
-        caption = html.join([html.badge(role), " ", html.name(self._name(frame_id)), f" {more}"])
+        caption = html.join([html.badge(role), " ", html.path(self._name(frame_id)), f" {more}"])
         return html.Picture(uri, f"{role}: {self._name(frame_id)}", caption)
 
     def _pair(self, kept: str, other: str, more: str, right: str) -> html.Picture | None:
@@ -61,7 +61,7 @@ class Album:
             return None
         uri = thumbnail_data_uri(_side_by_side(images[0], images[1]), (), 2 * _SIDE_PX, _QUALITY)
         names = self._name(kept), self._name(other)
-        caption = html.join([html.name(names[0]), " | ", html.name(names[1]), f" {more}"])
+        caption = html.join([html.path(names[0]), " | ", html.path(names[1]), f" {more}"])
         return html.Picture(uri, f"kept {names[0]}, {right} {names[1]}", caption)
 
     def _image(self, frame_id: str) -> Image | None:

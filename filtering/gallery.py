@@ -130,7 +130,7 @@ def _quarantined(quarantine: pa.Table) -> html.Html:
         return html.paragraph("Nothing.", tone="good")
     columns = [html.Column("batch"), html.Column("file"), html.Column("reason"), html.Column("what is wrong")]
     rows = [
-        [html.name(row["batch"]), html.name(row["path"]), row["reason"], row["detail"] or ""]
+        [html.name(row["batch"]), html.path(row["path"]), row["reason"], row["detail"] or ""]
         for row in quarantine.slice(0, 200).to_pylist()
     ]
     return html.table(columns, rows, f"{quarantine.num_rows:,} files")

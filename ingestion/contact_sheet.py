@@ -94,5 +94,5 @@ def _pictures(chosen: Sequence[_Shown], pixels: Pixels) -> Iterator[html.Picture
         except DriveflowError:  # gone or damaged since: the page shows the others
             continue
         count = f"{len(shown.boxes)} boxes, {shown.split}"
-        caption = html.join([html.name(shown.name), " ", html.code(shown.frame_id[:12]), f" {count}"])
+        caption = html.join([html.path(shown.name), " ", html.code(shown.frame_id[:12]), f" {count}"])
         yield html.Picture(thumbnail_data_uri(image, shown.boxes, _SIDE_PX, _QUALITY), shown.name, caption)

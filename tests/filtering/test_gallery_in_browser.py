@@ -54,6 +54,19 @@ def test_nothing_is_asked_of_any_other_place_no_script_of_a_name_runs_and_nothin
     assert inner.evaluate("window.stolen === undefined")
 
 
+def test_the_end_of_every_path_is_shown(frame):
+    inner, _page = frame
+    hidden = inner.evaluate(
+        """Array.from(document.querySelectorAll(".path")).filter((path) => {
+          const whole = path.getBoundingClientRect(), end = path.lastChild.getBoundingClientRect();
+          return end.width === 0 || end.left < whole.left - 1 || end.right > whole.right + 1;
+        }).map((path) => path.title)"""
+    )
+
+    assert inner.locator(".path").count() > 0
+    assert hidden == []
+
+
 def test_every_picture_is_shown_and_has_words(frame):
     inner, _page = frame
     widths = inner.evaluate(

@@ -47,7 +47,7 @@ def digest_name(name: str) -> Html:
     """Return the beginning of a digest, of a frame or a model, and any other name as it is."""
     if len(name) == DIGEST_CHARS:
         return html.element("code", {"title": name}, short_name(name))
-    return html.name(name) if name else Html("without digest")
+    return html.path(name) if name else Html("without digest")
 
 
 def _caption(named: Sequence[_Named], classes: Sequence[str], frame_id: str, drive_group: str) -> Html:
@@ -56,7 +56,7 @@ def _caption(named: Sequence[_Named], classes: Sequence[str], frame_id: str, dri
     more = len(named) - len(shown)
     words = html.join([html.join(shown, "; "), f"; and {more} more" if more else "", "."])
     alone = drive_group == f"frame {frame_id}"  # of no recording: a drive of its own
-    group: list[Text] = [] if alone else [" of ", html.name(drive_group)]
+    group: list[Text] = [] if alone else [" of ", html.path(drive_group)]
     place = html.join(["frame ", digest_name(frame_id), *group])
     return html.join([words, html.element("div", {"class": "soft"}, place)])
 

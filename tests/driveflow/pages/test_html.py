@@ -33,7 +33,12 @@ def _page_with(name: str) -> str:
     row = [html.name(name), html.Cell(name, order=name), html.number(1.0)]
     columns = [html.Column("a", hint=name), html.Column(name), html.Column("c", numeric=True)]
     card = html.Card(name, name, name)
-    parts = [html.table(columns, [row], name), html.cards([card]), html.section(name, html.paragraph(name), name)]
+    parts = [
+        html.path(name),
+        html.table(columns, [row], name),
+        html.cards([card]),
+        html.section(name, html.paragraph(name), name),
+    ]
     return html.page(name, parts)
 
 
@@ -52,6 +57,10 @@ def test_any_text_is_escaped_to_the_same_structure(name):
 
 def test_names_are_shown_as_written():
     assert "<b>truck</b>" in Tags(_page_with("<b>truck</b>")).text
+
+
+def test_a_long_path_can_be_clipped_before_its_last_characters_alone():
+    assert html.path("batch_a/train/images/040d25a99.jpg").markup.endswith("<span>es/040d25a99.jpg</span></bdi>")
 
 
 def test_marks_that_turn_the_writing_direction_are_shown_not_obeyed():
