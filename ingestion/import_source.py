@@ -118,6 +118,7 @@ def _parts(request: SourceRequest, section: BatchSection, objects: tuple[ObjectI
 def _import(request: SourceRequest, objects: tuple[ObjectInfo, ...], progress: Progress) -> KeptResult:
     batch = BatchRequest(request.section, request.uri, request.taxonomy, request.store, objects)
     imported = import_batch(batch, progress)
+    notes = (*imported.notes, *([] if request.section.split else _foreign_splits(imported.tables.sources)))
     made_by: dict[str, Json] = {
         "step": STEP,
         "batch": request.section.name,
@@ -126,7 +127,7 @@ def _import(request: SourceRequest, objects: tuple[ObjectInfo, ...], progress: P
         "taxonomy": _plain(request.taxonomy),
         "format": imported.label_format,
         "counts": dict(imported.counts),
-        "notes": list(imported.notes),
+        "notes": list(notes),
         "code": code_digest("ingestion"),
     }
     tables = _in_split(imported.tables, request.section.split)
@@ -138,8 +139,22 @@ def _import(request: SourceRequest, objects: tuple[ObjectInfo, ...], progress: P
         metrics={},
         pages={},
         objects=(snapshot.uri, *sorted(shards)),
-        notes=imported.notes,
+        notes=notes,
     )
+
+
+def _foreign_splits(sources: pa.Table) -> list[str]:
+    """Say how many frames the delivery sets aside, which an import puts into train like all others."""
+    sides = sources.group_by("source_split").aggregate([("frame_id", "count_distinct")]).sort_by("source_split")
+    aside = [
+        (name, count) for name, count in zip(*sides.to_pydict().values(), strict=True) if name not in {"", "train"}
+    ]
+    if not aside:
+        return []
+    told = ", ".join(f"{name} {count:,}" for name, count in aside)
+    rule = ", ".join(name for name, _ in aside)
+    return [f"Frames in splits of the source: {told}. They are train here; a merge or a flow whose rules say "
+            f"holdout: {{source_splits: [{rule}]}} holds them out."]  # fmt: skip
 
 
 def _in_split(tables: SnapshotTables, split: str) -> SnapshotTables:

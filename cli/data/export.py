@@ -29,10 +29,11 @@ def export(  # noqa: PLR0913, PLR0917 one parameter an option
     profile: ProfileHere = "local",
     output: Output = "text",
 ) -> None:
-    """Write a snapshot into a folder, in a format that other tools read; the splits are kept.
+    """Write a snapshot into a folder, in a format that other tools read; each split is a part of its own.
 
-    What is exported comes back as it was when it is imported: what the format has no place for ends the export before
-    anything is written, and is listed. Started again after it was stopped, it goes on; a whole export is left alone.
+    What is exported comes back as it was when it is imported, its splits as those of a delivery: what the format has no
+    place for ends the export before anything is written, and is listed. Started again after it was stopped, it goes on;
+    a whole export is left alone.
 
     Examples:
       driveflow data export may out/coco --format coco

@@ -28,7 +28,9 @@ def merge(  # noqa: PLR0913, PLR0917 one parameter an option
 
     Frames of equal bytes become one frame with all its sources; every disagreement is a conflict with both sides and
     the rule that decided. Rules call a snapshot by its tag. Merging the same again changes nothing, and under the rules
-    union, consensus and review neither does another order, unless --in-order is given. `data split` makes other splits.
+    union, consensus and review neither does another order, unless --in-order is given. Nothing is held out but
+    what the rules or a snapshot state: holdout: {fraction: 0.2} holds out a fifth of the drive groups, the default of a
+    flow. `data split` makes other splits.
 
     Examples:
       driveflow data merge may june --as summer

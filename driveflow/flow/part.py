@@ -1,6 +1,7 @@
 """Files that hold a part of a flow: a map of classes, or the rules of a merge; read and refused like a flow file."""
 
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -111,7 +112,10 @@ def batch_section(values: Mapping[str, str], more: Sequence[str] = ()) -> BatchS
         if not is_set:
             raise UsageError(f"--set {setting!r} has no value; --set clock=utc would do.")
         lines.append(f"{key.strip()}: {value}")
-    return build(BatchSection, parse_document("\n".join(lines), "options"), "options")
+    try:
+        return build(BatchSection, parse_document("\n".join(lines), "options"), "options")
+    except UsageError as error:  # a person gave no lines, so none is told
+        raise UsageError(re.sub(r"^( *options):[0-9]+: ", r"\1: ", str(error), flags=re.MULTILINE)) from error
 
 
 def _refuse(root: Node, source: str, findings: Iterable[tuple[tuple[Key, ...], str]]) -> None:

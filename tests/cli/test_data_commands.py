@@ -164,6 +164,23 @@ def test_a_stated_split_camera_and_drive_hold_for_every_frame(may, data):
     assert [row["name"] for row in shown["by_drive"]["largest"]] == ["d1"]
 
 
+def test_frames_that_the_delivery_sets_aside_are_told_with_the_rule_that_holds_them_out(here, data):
+    batch = {"train/images/a.jpg": picture(1), "valid/images/b.jpg": picture(2), "test/c.jpg": picture(3)}
+    write(here / "may", batch | {"valid/images/copy.jpg": picture(2)})
+    rules = "holdout: {source_splits: [test, valid]}"
+
+    told = data("import", "may", "--as", "may")["notes"]
+    stated = data("import", "may", "--as", "stated", "--split", "train")["notes"]
+
+    assert [note for note in told if rules in note] == [
+        "Frames in splits of the source: test 1, valid 1. They are train here; a merge or a flow whose rules say "
+        f"{rules} holds them out."
+    ]
+    assert not any("splits" in note for note in stated)
+    write(here, {"rules.yaml": rules})
+    assert data("merge", "may", "--as", "all", "--rules", "rules.yaml")["splits"] == {"holdout": 2, "train": 1}
+
+
 def test_any_other_setting_of_a_batch_can_be_given(may, data):
     settings = ("--set", "attributes={weather: rain}", "--set", "annotated_classes=[car]", "--set", "drive=0012")
 
@@ -234,7 +251,11 @@ def test_labels_without_pictures_fail_and_say_what_they_listed(here, refused):
         (("import", "may", "--as", "x", "--annotations", "no.json"), 3, "is no file of the batch"),
         (("import", "may", "--as", "x", "--map", "no.yaml"), 3, "There is no file 'no.yaml'"),
         (("import", "may"), 2, "--as"),
-        (("import", "may", "--as", "x", "--set", "clok=utc"), 2, 'did you mean "clock"?'),
+        (
+            ("import", "may", "--as", "x", "--set", "clok=utc"),
+            2,
+            'options: clok: unknown key "clok", did you mean "clock"?',
+        ),
         (("import", "may", "--as", "x", "--set", "clock"), 2, "has no value"),
         (("import", "may", "--as", "x", "--split", "test"), 2, "holdout"),
         (("inspect", "nowhere"), 3, "There is no file or folder"),
