@@ -57,7 +57,7 @@ def preview(  # noqa: PLR0913, PLR0917 one parameter an option
         str, typer.Option("--snapshot", "-s", help="Look at the frames of this snapshot, not at the flow's batches.")
     ] = "",
     cost_per_frame: Annotated[
-        float, typer.Option(help="What labeling a frame costs; 0: what the flow says.", min=0.0)
+        float, typer.Option(help="What labeling a frame costs; 0: what the flow says.", min=0.0, max=1e9)
     ] = 0.0,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileOption = "local",

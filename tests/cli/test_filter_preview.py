@@ -96,3 +96,12 @@ def test_a_floor_that_no_frame_has_a_time_for_is_named(flow, tmp_path, capsys):
     (note,) = json.loads(out)["notes"]
     assert "no time is known of 4 of 4 training frames" in note
     assert f"note: {note}" in err
+
+
+def test_a_cost_that_no_number_holds_is_refused(flow, tmp_path, capsys):
+    arguments = ("--cost-per-frame", "1e400", "-o", "json", "-w", str(tmp_path / "space"))
+
+    code, _, err = call(capsys, "filter", "preview", str(flow), *arguments)
+
+    assert code == 2
+    assert "--cost-per-frame" in err
