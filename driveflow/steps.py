@@ -26,6 +26,7 @@ Value: TypeAlias = str | int | float | bool
 
 PROGRESS_MARK = "driveflow-progress "
 FAILURE_MARK = "driveflow-step-failed "
+NOTE_MARK = "driveflow-note: "
 RUN_VARIABLE = "DRIVEFLOW_RUN_ID"
 _PROGRESS_EVERY_S = 0.2
 _STORED = re.compile(r'(?:file|s3)://[^"\s]*/(snapshots|objects|models|campaigns)/')  # also within JSON text
@@ -128,6 +129,8 @@ def run_step(spec: StepSpec, work: Work, call: StepCall, deliver: Deliver | None
         if deliver is not None:
             deliver(done.result)
         _finish(ledger, spec, attempt, done)
+        for note in done.result.notes:
+            sys.stderr.write(NOTE_MARK + " ".join(note.split()) + "\n")
     except BrokenPipeError:  # the runner is gone, and whoever ended it says how the run ended
         raise
     except (DriveflowError, OSError) as error:

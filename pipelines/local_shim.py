@@ -26,6 +26,7 @@ Emit: TypeAlias = Callable[[dict[str, Json]], None]
 _EXECUTOR = "kfp.dsl.executor_main"
 _PROGRESS = "driveflow-progress "
 _FAILURE = "driveflow-step-failed "
+_NOTE = "driveflow-note: "
 _STOPPED = 130
 
 
@@ -87,6 +88,8 @@ class StepProcesses:
             if text.startswith(mark):
                 self._emit({**json.loads(text.removeprefix(mark)), "event": event, "step": step})
                 return event == "progress"
+        if text.startswith(_NOTE):
+            self._emit({"event": "note", "step": step, "note": text.removeprefix(_NOTE).strip()})
         return False
 
 

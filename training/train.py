@@ -165,7 +165,11 @@ def _run(job: TrainingJob, home: str, work: Path, progress: Progress) -> int:
         max_seconds=job.settings.max_seconds,
     )
 
+    told = _lines(folders.output / METRICS)
+
     def watch() -> None:
+        nonlocal told
+        told = _tell(folders.output / METRICS, told)
         progress(_lines(folders.output / METRICS), job.settings.epochs, "epochs trained")
         mirror.save()
 
@@ -204,6 +208,14 @@ def _publish(job: TrainingJob, output: Path, record: Mapping[str, Json]) -> Trai
     about = canonical_json({"job": digest(record), **record}).encode()
     model = write_model(job.store, outcome.declaration, {**outcome.files, "training.json": about})
     return TrainedModel(model.digest, model.uri, outcome.metrics, adopted=False, job_digest=digest(record))
+
+
+def _tell(path: Path, told: int) -> int:
+    """Write what each epoch measured to the step's log, once, and return how many lines that were by now."""
+    whole = path.read_bytes().rpartition(b"\n")[0].decode(errors="replace").splitlines() if path.is_file() else []
+    for line in whole[told:]:
+        sys.stderr.write(f"{line}\n")
+    return max(told, len(whole))
 
 
 def _lines(path: Path) -> int:

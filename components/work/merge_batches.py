@@ -2,11 +2,15 @@
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from components.work.pages import counts_page, markdown_table
 from driveflow.code_digest import code_digest
 from driveflow.steps import StepContext, StepResult, StepSpec, Value
+
+if TYPE_CHECKING:
+    from driveflow.flow.sections import HoldoutSection
+    from driveflow.snapshots import SnapshotTables
 
 _SHOWN = 500
 SPEC = StepSpec("merge_batches", ("components.work", "ingestion"))
@@ -49,4 +53,17 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         counts=merged.counts,
         pages={"summary": counts_page("Merge", merged.counts, conflicts)},
         objects=(snapshot.uri,),
+        notes=_no_holdout(merged.tables, rules.holdout),
     )
+
+
+def _no_holdout(tables: "SnapshotTables", holdout: "HoldoutSection") -> tuple[str, ...]:
+    """Say that nothing will judge a model, long before one is trained."""
+    frames = tables.frames
+    if not frames.num_rows or "holdout" in frames["split"].unique().to_pylist():
+        return ()
+    groups = len(frames["drive_group"].unique())
+    drew = f"holdout.fraction {holdout.fraction:g} drew none (drive groups: {groups})"
+    why = drew if holdout.fraction else "no batch has what the flow names"
+    do = "name some under holdout.drives or holdout.source_splits, or state split: holdout for a batch"
+    return (f"No frame is hold-out, so nothing will judge a model: {why}; {do}.",)

@@ -109,7 +109,12 @@ def _model_sections(flow: "Flow", world: "World") -> dict[str, Json]:
     seen: dict[str, Json] = {"model": model, "champion": world.champion_uri}
     return {
         "training_set": {"leak_max_bits": flow.validation.leak_max_bits, "withdrawn": world.withdrawn},
-        "validate_data": {**seen, "data_validation": plain["data_validation"], "against": world.trained_on},
+        "validate_data": {
+            **seen,
+            "data_validation": plain["data_validation"],
+            "against": world.trained_on,
+            "gate": _size(flow),
+        },
         "train": {"training": plain["training"]},
         "validate": {
             **seen,
@@ -120,6 +125,11 @@ def _model_sections(flow: "Flow", world: "World") -> dict[str, Json]:
         },
         "promote": {**seen, "promote": flow.registry.promote},
     }
+
+
+def _size(flow: "Flow") -> Json:
+    """Return how large a hold-out the gate asks for; its other rules are no reason to check the data again."""
+    return {"min_frames": flow.gate.min_frames, "min_drive_groups": flow.gate.min_drive_groups}
 
 
 def _page(flow: "Flow", world: "World", due: "Due") -> str:

@@ -40,7 +40,9 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
 def _validated(
     context: StepContext, snapshots: "list[Snapshot]", settings: "DataValidationSection", signals_uri: str
 ) -> "DataReport":
+    from components.work.settings import read_section
     from components.work.table_objects import read_table
+    from driveflow.flow.sections import GateSection
     from driveflow.signal_store import SignalStore
     from driveflow.snapshots import open_snapshot
     from validation.data.request import DataRequest
@@ -59,6 +61,7 @@ def _validated(
             compared=_side(snapshots[:1], signals),
             against=None if before is None else _side([before], known.load(before.frames()["frame_id"])),
             predictions=_predictions(context, asked["champion"], side.frames),
+            gate=read_section(GateSection, asked["gate"]),
         )
     )
 

@@ -21,7 +21,7 @@ from tests.validation.data.made import signal
 
 def settings(champion="", against="", **limits):
     section = write_section(DataValidationSection(**limits))
-    return {"data_validation": section, "champion": champion, "against": against, "model": "city"}
+    return {"data_validation": section, "champion": champion, "against": against, "model": "city", "gate": {}}
 
 
 def inputs_of(step, snapshot):

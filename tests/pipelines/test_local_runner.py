@@ -70,6 +70,13 @@ def test_every_step_has_a_log_and_says_when_it_began_and_ended(tmp_path):
     assert [event["event"] for event in heard] == ["step_started", "step_finished", "finished"]
 
 
+def test_a_note_is_heard_while_the_run_goes_on_and_stays_in_the_log(tmp_path):
+    _, heard = _run(tmp_path, toys.remarking, {"text": "nothing will judge a model"})
+
+    assert [event["note"] for event in heard if event["event"] == "note"] == ["nothing will judge a model"]
+    assert "nothing will judge a model" in (tmp_path / "logs" / "remark.log").read_text()
+
+
 def test_ac_o30_a_condition_that_cannot_be_decided_fails_the_run(tmp_path):
     code, heard = _run(tmp_path, toys.choosing, {"text": "it's", "folder": str(tmp_path)})
 

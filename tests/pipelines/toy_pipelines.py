@@ -19,6 +19,13 @@ def echo(text: str, folder: str) -> str:
 
 
 @dsl.component(base_image=IMAGE, install_kfp_package=False)
+def remark(text: str) -> str:
+    """Say `text` as a note."""
+    print(f"driveflow-note: {text}", flush=True)  # noqa: T201 the runner reads it
+    return text
+
+
+@dsl.component(base_image=IMAGE, install_kfp_package=False)
 def sleep(folder: str) -> str:
     """Say who runs, then sleep for a minute."""
     import os
@@ -38,6 +45,12 @@ def sleep(folder: str) -> str:
 def echoing(text: str, folder: str) -> None:
     """Echo once."""
     echo(text=text, folder=folder)
+
+
+@dsl.pipeline(name="remarking")
+def remarking(text: str) -> None:
+    """Say one note."""
+    remark(text=text)
 
 
 @dsl.pipeline(name="choosing")

@@ -177,6 +177,12 @@ def test_a_command_trainer_is_trained_once_and_its_predictor_stays_with_the_mode
     ]
 
 
+def test_what_each_epoch_measured_stands_in_the_steps_log_once(tmp_path, capsys):
+    train(_job(tmp_path, _command()))
+
+    assert [line.partition(",")[0] for line in capsys.readouterr().err.splitlines()] == ['{"epoch": 1', '{"epoch": 2']
+
+
 def test_a_model_that_is_damaged_is_trained_again(tmp_path):
     job = _job(tmp_path, _command())
     first = train(job)

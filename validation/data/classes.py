@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from driveflow.flow.data_validation_section import DataValidationSection
+from driveflow.flow.sections import GateSection
 from driveflow.tables import SPLITS
 from validation.data.boxes import box_suspects
 from validation.data.report import Check, ClassRow, judged
@@ -34,6 +35,8 @@ def check_classes(request: DataRequest, data: Prepared, rows: tuple[ClassRow, ..
     """Return whether there are labels, and of each class enough, in balance, and looked for."""
     labeled = _labeled(data)
     yield _labels(data, labeled)
+    if request.gate is not None:
+        yield _holdout(labeled, request.gate)
     yield _support(rows, labeled, request.settings)
     yield _balance(rows, request.settings)
     yield _looked_for(rows)
@@ -54,6 +57,17 @@ def _labels(data: Prepared, labeled: pl.DataFrame) -> Check:
     if not labeled.height:
         return Check("labels", "NEEDS REVIEW", f"{reason}: nobody looked yet.", 0.0, "labeled frames", n=total)
     return Check("labels", "PASS", f"{reason}.", float(boxes), "boxes", found=lacking, n=total)
+
+
+def _holdout(labeled: pl.DataFrame, gate: GateSection) -> Check:
+    """Tell before hours of training that what would judge the model cannot."""
+    held = labeled.filter(pl.col("split") == "holdout")
+    frames, groups = held.height, held["drive_group"].n_unique()
+    told = f"The hold-out has {frames:,} labeled frames of {groups:,} drive groups"
+    if frames >= gate.min_frames and groups >= gate.min_drive_groups:
+        return Check("holdout", "PASS", f"{told}.", float(frames), "labeled frames", n=frames)
+    needed = f"the gate needs {gate.min_frames} of {gate.min_drive_groups}, so a model can be trained, but not promoted"
+    return Check("holdout", "NEEDS REVIEW", f"{told}; {needed}.", float(frames), "labeled frames", n=frames)
 
 
 def _support(rows: tuple[ClassRow, ...], labeled: pl.DataFrame, settings: DataValidationSection) -> Check:

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.flow.data_validation_section import DataValidationSection
+from driveflow.flow.sections import GateSection
 from driveflow.truth import truth_of
 
 CORNERS = ("x1", "y1", "x2", "y2")
@@ -32,7 +33,7 @@ class DataRequest:
     `against` is the one before it, and `compared` the part that is held against it where that is not all (the hold-out
     is the same before and now). `predictions` (PREDICTIONS) are what the champion is known to have seen; a frame
     that it looked at and saw nothing in has a row without a class, one that it never saw has none. `quarantine` is what
-    the import left out.
+    the import left out. `gate` is what will judge on the hold-out; None: no hold-out is asked for.
     """
 
     side: Side
@@ -41,6 +42,7 @@ class DataRequest:
     against: Side | None = None
     compared: Side | None = None
     predictions: pa.Table | None = None
+    gate: GateSection | None = None
     quarantine: pa.Table = field(default_factory=columns.QUARANTINE.empty_table)
 
 

@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from driveflow import tables
+from driveflow.flow.sections import GateSection
 from tests.strategies import frame_row, source_row
 from tests.validation.data.made import checked, frame_id, labeled, side, signal
 
@@ -165,6 +166,18 @@ def test_a_class_with_few_boxes_one_never_looked_for_and_one_that_nothing_judges
     assert checks["classes_looked_for"].reason == "Nobody looked for bus."
     assert report.verdict == "NEEDS REVIEW"
     assert [(row.class_name, row.looked_for) for row in report.classes] == [("bus", 0.0), ("car", 1.0), ("person", 1.0)]
+
+
+@pytest.mark.parametrize(
+    ("frames", "groups", "outcome"), [(12, 2, "PASS"), (13, 2, "NEEDS REVIEW"), (12, 3, "NEEDS REVIEW")]
+)
+def test_a_hold_out_that_cannot_satisfy_the_gate_is_told_before_anything_is_trained(frames, groups, outcome):
+    gate = GateSection(min_frames=frames, min_drive_groups=groups)
+
+    _, checks = checked(side(*labeled(60)), gate=gate)
+
+    assert checks["holdout"].outcome == outcome
+    assert checks["holdout"].reason.startswith("The hold-out has 12 labeled frames of 2 drive groups")
 
 
 def test_boxes_of_a_class_that_nobody_looked_for_do_not_count_and_are_named():
