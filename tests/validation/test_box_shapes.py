@@ -74,7 +74,30 @@ def test_where_nobody_says_how_large_pictures_are_the_boxes_of_the_truth_tell_it
 def test_boxes_that_only_reach_out_of_their_pictures_are_not_doubted(tmp_path, seed):
     box = _boxes(seed)
 
-    assert "may_be" not in "".join(kinds(measured(tmp_path, _truth(box), _said(box))))
+    told = "".join(kinds(measured(tmp_path, _truth(box), _said(box))))
+    assert "may_be" not in told
+    assert "leave_pictures" not in told
+
+
+@pytest.mark.parametrize(
+    ("scale", "name"), [(0.4, "boxes_may_be_scaled"), (0.7, "boxes_may_be_scaled"), (2.5, "boxes_leave_pictures")]
+)
+def test_boxes_of_pictures_of_another_size_are_doubted(tmp_path, scale, name):
+    box = _inside(_boxes())
+    evaluation = measured(tmp_path, _truth(box), _said(scale * box))
+
+    assert f"detection_{name}" in kinds(evaluation)
+    assert evaluation.numbers["AP50"] < 0.5
+
+
+def test_objects_of_pictures_whose_sides_are_exchanged_are_doubted(tmp_path):
+    box = _inside(_boxes()) * (2.0, 0.5, 2.0, 0.5)
+    truth = _truth(box)
+    truth["images"] = [{**image, "width": SIDE / 2, "height": 2 * SIDE} for image in truth["images"]]
+
+    told = kinds(measured(tmp_path, truth, _said(box)))
+
+    assert {"truth_boxes_leave_pictures", "detection_boxes_leave_pictures"} <= set(told)
 
 
 def test_of_two_boxes_nothing_is_said(tmp_path):

@@ -1,7 +1,7 @@
 """What the four numbers of a box may mean, told by which way keeps boxes inside of their pictures."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -22,6 +22,9 @@ _FEWEST: Final = 3  # boxes that leave their pictures
 _SHARE: Final = 0.05  # of the boxes
 _SMALLEST_PICTURE: Final = 10  # pixels
 _LOOKED_AT: Final = 5_000
+_MANY: Final = 25
+_SHARE_AWAY: Final = 0.2  # of the boxes
+_NEAR, _FAR = 0.75, 0.9  # of the sides of pictures: so far no detection reaches, and so far an object does
 _SHOWN: Final = 3
 
 
@@ -44,25 +47,32 @@ def misfits(box: Floats, shape: Shape, limits: Floats) -> Bools:
 
 
 def doubtful_shapes(truth: Given, boxes: RawBoxes, what: str) -> list[Correction]:
-    """Doubt that boxes given as x, y, width and height are that: many leave their pictures, and read otherwise few do.
+    """Doubt that boxes are what they are given as: many leave their pictures, or none comes near the end of any.
 
     `what` is "truth" or "detection". Where nobody says how large pictures are, the truth's boxes tell it. Of very many
     boxes only some are looked at.
     """
+    looked = _look(truth, boxes, what)
+    known: Bools = np.asarray((looked.limits > 0).all(axis=1))
+    if not len(known) or not np.isfinite(boxes.corners[looked.rows]).all():  # refused later, with its place
+        return []
+    if known.any():
+        looked = looked.some(known)
+        found = _doubts(looked, _LEAST) if boxes.size is not None else []
+        return found or _away(looked) or (_small(looked, _look(truth, truth.boxes, "")) if what == "detection" else [])
+    extent = truth.boxes.corners[:, 2:].max(axis=0, initial=0.0)
+    if what != "detection" or boxes.size is None or not (extent > 0).all():
+        return []
+    limits = np.broadcast_to(extent, looked.limits.shape)
+    return _doubts(replace(looked, limits=limits), {"xyxy": _LEAST["xcycwh"]})
+
+
+def _look(truth: Given, boxes: RawBoxes, what: str) -> "_Looked":
     rows = np.flatnonzero(boxes.frame < truth.known_frames)
     rows = rows[:: max(1, -(-len(rows) // _LOOKED_AT))]
-    if boxes.size is None or not len(rows):
-        return []
-    box = np.column_stack([boxes.corners[rows, :2], boxes.size[rows]])
-    if not np.isfinite(boxes.corners[rows]).all():  # refused later, with its place
-        return []
+    box = np.column_stack([boxes.corners[rows, :2], boxes.sizes()[rows]])
     limits = truth.frames.select("width", "height").to_numpy()[boxes.frame[rows]]
-    known = (limits > 0).all(axis=1)
-    if known.any():
-        return _doubts(_Looked(boxes, what, rows[known], box[known], limits[known]), _LEAST)
-    extent = truth.boxes.corners[:, 2:].max(axis=0, initial=0.0)
-    looked = _Looked(boxes, what, rows, box, np.broadcast_to(extent, limits.shape))
-    return _doubts(looked, {"xyxy": _LEAST["xcycwh"]}) if what == "detection" and (extent > 0).all() else []
+    return _Looked(boxes, what, rows, box, limits.astype(np.float64))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +84,15 @@ class _Looked:
     rows: Ints
     box: Floats
     limits: Floats
+
+    def some(self, which: Bools) -> "_Looked":
+        """Return some of them."""
+        return replace(self, rows=self.rows[which], box=self.box[which], limits=self.limits[which])
+
+    def reach(self) -> Floats:
+        """Return how far the boxes reach at most, in shares of their pictures' width and height."""
+        shares = (self.box[:, :2] + self.box[:, 2:]) / self.limits
+        return np.asarray(shares[np.isfinite(shares).all(axis=1)].max(axis=0, initial=0.0))
 
 
 def _doubts(looked: _Looked, least: Mapping[Shape, int]) -> list[Correction]:
@@ -94,6 +113,29 @@ def _doubts(looked: _Looked, least: Mapping[Shape, int]) -> list[Correction]:
             )
             return [_told(looked, name, looked.rows[outside], done)]
     return []
+
+
+def _away(looked: _Looked) -> list[Correction]:
+    """Say that many boxes leave their pictures, however they are read."""
+    count, outside = len(looked.rows), misfits(looked.box, "xywh", looked.limits) & (looked.box[:, 2:] > 0).all(axis=1)
+    away = int(outside.sum())
+    if count < _MANY or away < count * _SHARE_AWAY:
+        return []
+    done = f"counted as they stand; {away:,} of {count:,} looked at: are the pictures of another size, or turned?"
+    examples = tuple(looked.boxes.where(int(row)) for row in looked.rows[outside][:_SHOWN])
+    return [Correction(f"{looked.what}_boxes_leave_pictures", away, examples, done)]
+
+
+def _small(looked: _Looked, objects: _Looked) -> list[Correction]:
+    """Say that no detection comes near the right and lower ends of pictures, and objects do."""
+    reach = looked.reach()
+    if len(looked.rows) < 2 * _MANY or (reach > _NEAR).any() or (objects.reach() < _FAR).any():
+        return []
+    done = (
+        f"counted as they stand; none reaches beyond {reach[0]:.0%} of the width and {reach[1]:.0%} of the height of "
+        "its picture, and objects do: were pictures made smaller for the model?"
+    )
+    return [_told(looked, "scaled", looked.rows, done)]
 
 
 def _told(looked: _Looked, name: str, rows: Ints, done: str) -> Correction:
