@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -31,6 +32,7 @@ _STATES: dict[str | None, KfpState] = {
 }
 _VERSION_DIGITS = 32
 _PAGE = 100
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # a part of an address: nothing that leads elsewhere
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 10.0
 _PATIENCE = 5  # polls in a row that may fail before waiting is given up
@@ -121,7 +123,13 @@ class KfpServer:
         return Schedule(made.recurring_run_id, name, six_fields, published.version, tuple(before))
 
     def run(self, run_id: str) -> KfpRun:
-        """Return a run as it is now."""
+        """Return a run as it is now.
+
+        Raises:
+            NotFoundError: `run_id` is no run, or what cannot be the id of one.
+        """
+        if not _RUN_ID.fullmatch(run_id):
+            raise NotFoundError(f"{run_id!r} is no id of a run; `driveflow submit` says the id of what it starts.")
         with explained(self._host):
             return self._run(self._client.get_run(run_id))
 

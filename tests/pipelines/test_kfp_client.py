@@ -214,6 +214,13 @@ def test_a_parameter_the_pipeline_does_not_know_is_refused_in_the_servers_words(
         server.start(server.publish("p", PACKAGE), "r", {**PARAMETERS, "seed": "two"})
 
 
+@pytest.mark.parametrize("run_id", ["", " ", "../pipelines", "a/b", "run?x=1"])
+def test_what_cannot_be_the_id_of_a_run_is_asked_of_no_server(run_id):
+    with reached() as (fake, server), pytest.raises(NotFoundError, match="is no id of a run"):
+        server.cancel(run_id)
+    assert not [request for request in fake.requests if "/runs" in request]
+
+
 def test_an_unknown_run_is_not_found():
     with (
         reached() as (fake, server),

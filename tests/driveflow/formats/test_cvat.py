@@ -79,7 +79,7 @@ def test_an_image_without_shapes_is_labeled_and_empty_and_one_not_listed_is_unla
     assert set(looked_for(read(cvat(image()), "a.jpg", "b.jpg"))) == {"a.jpg"}
 
 
-def test_a_turned_box_becomes_the_box_around_it():
+def test_ac_c13_a_turned_box_becomes_the_box_around_it():
     labels = read(cvat(image(box(corners=(10, 20, 30, 24), more='rotation="90"'))))
 
     assert boxes(labels) == [("a.jpg", "car", 18, 12, 22, 32)]
@@ -114,7 +114,7 @@ def test_lines_and_points_are_no_boxes_and_are_counted():
     assert "1 points, 1 polyline" in labels.notes[0]
 
 
-def test_attributes_are_of_the_kind_that_their_label_says():
+def test_ac_c12_occluded_and_attributes_are_of_the_kind_that_their_label_says():
     inputs = "".join(
         f"<attribute><name>{name}</name><input_type>{kind}</input_type></attribute>"
         for name, kind in (("parked", "checkbox"), ("doors", "number"), ("plate", "text"))

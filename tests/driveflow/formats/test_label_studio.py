@@ -66,7 +66,7 @@ def test_without_a_size_boxes_are_shares_of_the_picture():
     assert labels.boxes["normalised"].to_pylist() == [True]
 
 
-def test_a_turn_is_clockwise_about_the_top_left_corner_and_in_pixels():
+def test_ac_c20_a_turn_is_clockwise_about_the_top_left_corner_and_in_pixels():
     labels = _read(_task(_rectangle(x=50, y=20, width=10, height=30, rotation=90)))
 
     assert boxes(labels) == [("a.jpg", "van", 70, 20, 100, 40)]

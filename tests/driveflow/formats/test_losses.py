@@ -15,7 +15,7 @@ def _lost(name, frames, boxes, classes=("car", "traffic_light", "truck")):
 
 
 @pytest.mark.parametrize("name", sorted(WRITERS))
-def test_plain_boxes_of_all_classes_are_lost_nowhere(name):
+def test_ac_c15_plain_boxes_of_all_classes_are_lost_nowhere(name):
     assert _lost(name, [A, B], [box(A, "a"), box(B, "b", "truck")]) == ()
 
 
