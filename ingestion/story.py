@@ -16,6 +16,14 @@ _DECISION = ("verdict", "rule", "reason", "score", "limit", "twin", "detail")
 _Row = dict[str, Json]
 
 
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """Another frame that a decision names: the path of its file, batch first, and a snapshot that holds it."""
+
+    path: str
+    held_by: Snapshot
+
+
 @dataclass(slots=True)
 class Story:
     """A frame over all snapshots: what it is by the newest that holds it, then step after step, oldest first."""
@@ -29,6 +37,7 @@ class Story:
     quarantine: list[Json] = field(default_factory=list)
     held_by: list[Snapshot] = field(default_factory=list)
     boxes: list[_Row] = field(default_factory=list)
+    twins: dict[str, Twin] = field(default_factory=dict)  # by frame id
     splits: dict[str, str] = field(default_factory=dict)  # snapshot id -> the frame's split there
 
     def to_json(self) -> dict[str, Json]:
@@ -56,9 +65,12 @@ def tell_story(frame_id: str, records: Sequence[Snapshot], *, all_records: bool 
         step = str(record.made_by().get("step", "")) if record.record_id else ""
         made: _Row = {"snapshot": record.snapshot_id[:16], "step": step, "holds_it": holds_it}
         decided = [{**made, **_picked(row, _DECISION)} for row in _rows(record.decisions(), frame_id)]
-        story.steps += decided or ([made] if holds_it or all_records else [])
+        story.steps += decided
+        if not decided and (holds_it or all_records):
+            _add_once(story.steps, made)
         for row in _rows(record.conflicts(), frame_id):
             _add_once(story.conflicts, {**row, "snapshot": record.snapshot_id[:16]}, "snapshot")
+    _name_twins(story, records)
     names = {(str(row["batch"]), str(row["path"])) for row in _mappings(story.sources)}
     for record in records:
         for row in _of_files(record.quarantine(), names):
@@ -78,6 +90,20 @@ def _take_facts(story: Story, record: Snapshot) -> bool:
         for source in _rows(record.sources(), story.frame_id):
             _add_once(story.sources, _picked(source, _SOURCE))
     return bool(rows)
+
+
+def _name_twins(story: Story, records: Sequence[Snapshot]) -> None:
+    """Find the files of the twins that decisions name, and write their paths into the steps."""
+    ids = sorted({str(step["twin"]) for step in _mappings(story.steps) if step.get("twin")})
+    for record in records if ids else ():
+        sources = record.sources()
+        for row in sources.filter(pc.is_in(sources["frame_id"], value_set=pa.array(ids, pa.string()))).to_pylist():
+            story.twins.setdefault(row["frame_id"], Twin(f"{row['batch']}/{row['path']}", record))
+    paths = {frame_id: twin.path for frame_id, twin in story.twins.items()}
+    story.steps = [
+        {**step, "twin_path": paths[str(step["twin"])]} if step.get("twin") in paths else step
+        for step in _mappings(story.steps)
+    ]
 
 
 def _rows(table: pa.Table, frame_id: str) -> list[_Row]:

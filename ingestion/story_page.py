@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from driveflow.canonical import Json
 from driveflow.errors import DriveflowError
@@ -13,49 +14,125 @@ _SIDE_PX = 960
 _TRUTH: Colour = (80, 200, 80)
 _GUESS: Colour = (255, 160, 40)
 _IGNORED: Colour = (150, 150, 150)
+_LONG_WORD = 24  # characters; what is longer and has no space is shown as a path is
+_NOTHING: tuple[Json, ...] = (None, "", "{}", [], {})
+_SAID_BEFORE = ("frame_id", "steps")
+_Row = Mapping[str, Json]
 
 
-def story_page(story: Mapping[str, Json], boxes: Sequence[Mapping[str, Json]], data: bytes | None) -> str:
-    """Return the page of a story; `data` are the frame's bytes, None where they cannot be had."""
-    title = f"Frame {str(story['frame_id'])[:16]}"
-    parts: list[html.Text] = [html.element("h1", {}, title), _picture(story, boxes, data)]
-    facts: list[list[html.Cell | html.Text]] = [
-        [html.name(key), _text(value)] for key, value in story.items() if not _is_table(value)
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The bytes of the frame and of the twin that its newest decision with one names; None where they cannot be had."""
+
+    frame: bytes | None
+    twin_path: str = ""
+    twin: bytes | None = None
+
+
+def story_page(story: _Row, boxes: Sequence[_Row], shown: Shown) -> str:
+    """Return the page of a story: pictures and the decisions first, then what the frame is and all else."""
+    steps = _rows(story.get("steps"))
+    files = [f"{row['batch']}/{row['path']}" for row in _rows(story.get("sources"))]
+    parts: list[html.Text] = [
+        html.element("h1", {}, f"Frame {str(story['frame_id'])[:16]}"),
+        html.paragraph(files[0] if files else "", tone="info"),
+        *(html.paragraph(_sentence(step)) for step in [row for row in steps if row.get("verdict") == "dropped"][-1:]),
+        _pictures(story, boxes, shown),
+        html.section("What was decided, oldest first", _decided(steps)),
     ]
-    parts.append(html.section("What it is", html.table([html.Column(""), html.Column("")], facts)))
+    facts: list[list[html.Cell | html.Text]] = [
+        [key.replace("_", " "), _text(value)]
+        for key, value in story.items()
+        if not _rows(value) and value not in _NOTHING and key not in _SAID_BEFORE
+    ]
+    facts.insert(0, ["frame id", html.code(str(story["frame_id"]))])
+    parts.append(html.section("What it is", html.table([html.Column("fact"), html.Column("value")], facts)))
     for key, value in story.items():
-        if isinstance(value, list) and _is_table(value):
-            parts.append(html.section(key.replace("_", " ").capitalize(), _table(value)))
-    return html.page(title, parts)
+        if _rows(value) and key not in _SAID_BEFORE:
+            parts.append(html.section(key.replace("_", " ").capitalize(), _table(_rows(value))))
+    return html.page(f"Frame {str(story['frame_id'])[:16]}", parts)
 
 
-def _picture(story: Mapping[str, Json], boxes: Sequence[Mapping[str, Json]], data: bytes | None) -> html.Html:
-    if data is None:
+def told_of(step: _Row) -> str:
+    """Return what a step decided of the frame and why, no word twice; whether it holds it where it decided nothing."""
+    words = [step.get(name) for name in ("verdict", "reason", "detail")]
+    held = "" if "verdict" in step else "holds it" if step["holds_it"] else "does not hold it"
+    return ", ".join(dict.fromkeys(str(word) for word in (*words, held) if word))
+
+
+def _sentence(step: _Row) -> html.Html:
+    twin = step.get("twin_path") or str(step.get("twin") or "")[:16]
+    beside: list[html.Text] = [". Its twin is ", html.code(str(twin))] if twin else []
+    return html.join([f"{step['step']} ", html.code(str(step["snapshot"])), f": {told_of(step)}", *beside, "."])
+
+
+def _pictures(story: _Row, boxes: Sequence[_Row], shown: Shown) -> html.Html:
+    if shown.frame is None:
         return html.paragraph("The picture cannot be had.", tone="warn")
+    count = f"{len(boxes)} {'box' if len(boxes) == 1 else 'boxes'}"
     try:
-        uri = thumbnail_data_uri(decode_rgb(data), [_box(row) for row in boxes], _SIDE_PX)
+        figures = [_picture(shown.frame, [_box(row) for row in boxes], str(story["frame_id"]), f"This frame: {count}")]
+        if shown.twin is not None:
+            caption = html.join(["Its twin: ", html.path(shown.twin_path)])
+            figures.append(_picture(shown.twin, [], shown.twin_path, caption))
     except DriveflowError as error:
         return html.paragraph(f"The picture cannot be shown: {error}", tone="warn")
-    return html.gallery([html.Picture(uri, str(story["frame_id"]), f"{len(boxes)} boxes")])
+    return html.element("div", {"class": "gallery few"}, *map(html.figure, figures))
 
 
-def _box(row: Mapping[str, Json]) -> Box:
+def _picture(data: bytes, boxes: Sequence[Box], alt: str, caption: html.Text) -> html.Picture:
+    return html.Picture(thumbnail_data_uri(decode_rgb(data), boxes, _SIDE_PX), alt, caption)
+
+
+def _box(row: _Row) -> Box:
     corners = [float(str(row[name])) for name in ("x1", "y1", "x2", "y2")]
     score = row.get("score")
     colour = _IGNORED if row["ignore"] else _TRUTH if score is None else _GUESS
     return corners[0], corners[1], corners[2], corners[3], str(row["class_name"]), colour, score is not None
 
 
-def _is_table(value: Json) -> bool:
-    return isinstance(value, list) and any(isinstance(item, Mapping) for item in value)
+def _decided(steps: Sequence[_Row]) -> html.Html:
+    """Return the steps with what each decided beside its name, so that a drop is read without scrolling."""
+    columns = [html.Column("step"), html.Column("what"), html.Column("rule")]
+    columns += [html.Column(name, numeric=True) for name in ("score", "limit")]
+    columns += [html.Column("snapshot"), html.Column("twin")]
+    rows: list[list[html.Cell | html.Text]] = [
+        [
+            str(step["step"] or "snapshot"),
+            told_of(step),
+            _text(step.get("rule")),
+            _number(step.get("score")),
+            _number(step.get("limit")),
+            html.code(str(step["snapshot"])),
+            _text(step.get("twin_path") or step.get("twin")),
+        ]
+        for step in steps
+    ]
+    return html.table(columns, rows, label="Steps")
 
 
-def _table(rows: Sequence[Json]) -> html.Html:
-    mappings = [row for row in rows if isinstance(row, Mapping)]
-    names = list(dict.fromkeys(name for row in mappings for name in row))
-    cells: list[list[html.Cell | html.Text]] = [[_text(row.get(name)) for name in names] for row in mappings]
-    return html.table([html.Column(name) for name in names], cells)
+def _number(value: Json) -> str:
+    return "" if value is None else f"{float(str(value)):g}"
 
 
-def _text(value: Json) -> str:
+def _table(rows: Sequence[_Row]) -> html.Html:
+    names = [name for name in dict.fromkeys(name for row in rows for name in row) if any(row.get(name) for row in rows)]
+    cells: list[list[html.Cell | html.Text]] = [[_text(row.get(name)) for name in names] for row in rows]
+    return html.table([html.Column(name.replace("_", " ")) for name in names], cells)
+
+
+def _rows(value: Json) -> list[_Row]:
+    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def _text(value: Json) -> html.Text:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}: {_plain(item)}" for key, item in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(_plain, value))
+    plain = _plain(value)
+    return html.path(plain) if len(plain) > _LONG_WORD and " " not in plain else plain
+
+
+def _plain(value: Json) -> str:
     return "" if value is None else value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

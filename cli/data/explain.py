@@ -1,6 +1,6 @@
 """`driveflow data explain`: a frame's story, from where it was found to every model that saw it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +11,7 @@ from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, as_tex
 if TYPE_CHECKING:
     from driveflow.canonical import Json
     from driveflow.place import Place
+    from driveflow.snapshots import Snapshot
     from ingestion.story import Story
 
 _IN_LINES = ("sources", "steps", "conflicts", "quarantine", "campaigns", "models", "by_hand", "withdrawn", "tags")
@@ -126,19 +127,28 @@ def _campaigns(store: str, frame_id: str) -> "list[Json]":
 
 
 def _write_page(path: Path, story: "Story", told: "Mapping[str, Json]", place: "Place") -> None:
+    from ingestion.story_page import Shown, story_page
+
+    data = _bytes_of(story.frame_id, story.held_by[::-1], place)
+    named = [str(step["twin"]) for step in _mappings(story.steps) if step.get("twin") in story.twins]
+    shown = Shown(data)
+    if named:
+        twin = story.twins[named[-1]]
+        shown = Shown(data, twin.path, _bytes_of(named[-1], [twin.held_by], place))
+    write_file(path, story_page(told, story.boxes, shown).encode(), "--html")
+    say(f"Wrote {path}")
+
+
+def _bytes_of(frame_id: str, snapshots: "Sequence[Snapshot]", place: "Place") -> bytes | None:
     from driveflow.errors import DriveflowError
     from driveflow.images.pixels import open_pixels
-    from ingestion.story_page import story_page
 
-    data = None
-    for snapshot in reversed(story.held_by):
+    for snapshot in snapshots:
         try:
-            data = open_pixels(snapshot, place).read(story.frame_id)
-            break
+            return open_pixels(snapshot, place).read(frame_id)
         except DriveflowError:
             continue
-    write_file(path, story_page(told, story.boxes, data).encode(), "--html")
-    say(f"Wrote {path}")
+    return None
 
 
 def _text(told: "Mapping[str, Json]") -> str:
@@ -157,11 +167,10 @@ def _text(told: "Mapping[str, Json]") -> str:
 
 
 def _step(step: "Mapping[str, Json]") -> str:
-    words = [step.get(name) for name in ("verdict", "reason", "detail")]
-    twin = f"twin {str(step['twin'])[:16]}" if step.get("twin") else ""
-    held = "" if "verdict" in step else "holds it" if step["holds_it"] else "does not hold it"
-    told = ", ".join(str(word) for word in (*words, twin, held) if word)
-    return f"  {step['step'] or 'snapshot'} {step['snapshot']}: {told}"
+    from ingestion.story_page import told_of
+
+    twin = f", twin {str(step['twin'])[:16]} {step.get('twin_path', '')}".rstrip() if step.get("twin") else ""
+    return f"  {step['step'] or 'snapshot'} {step['snapshot']}: {told_of(step)}{twin}"
 
 
 def _lines(rows: "Json") -> list[str]:

@@ -65,6 +65,40 @@ def test_explain_tells_all_of_a_frame_over_every_snapshot_tag_and_model(workspac
     assert story["withdrawn"] is None
 
 
+@pytest.fixture
+def dropped(workspace):
+    """The workspace, filtered: one frame was dropped for the other."""
+    decided = {"frame_id": FRAME, "step": "filter_frames", "rule": "near_duplicates", "verdict": "dropped"}
+    decided |= {"reason": "near_duplicate", "score": 2.0, "limit": 4.0, "twin": OTHER, "detail": "2 bits apart"}
+    kept = {"frame_id": OTHER, "step": "filter_frames", "rule": "filters", "verdict": "kept", "reason": "kept"}
+    decisions = pa.Table.from_pylist([decided, kept], schema=columns.DECISIONS)
+    beside = Beside(workspace.merged.beside().locations, decisions)
+    for written_at in ("2026-01-01", "2026-01-02"):
+        write_snapshot(workspace.store, workspace.merged.tables(), beside, {"step": "import", "written_at": written_at})
+    return workspace
+
+
+def test_explain_names_the_file_of_a_twin_and_says_nothing_twice(dropped, capsys):
+    _, words, _ = _data(capsys, dropped, "explain", FRAME)
+    _, of_the_kept, _ = _data(capsys, dropped, "explain", OTHER)
+
+    lines = words.splitlines()
+    assert f"near_duplicate, 2 bits apart, twin {OTHER[:16]} loose/b.jpg" in words
+    assert len([line for line in lines if line.endswith("holds it")]) == 3
+    assert "kept, kept" not in of_the_kept
+
+
+def test_the_page_of_a_dropped_frame_shows_its_twin_and_the_reason_above_all_else(dropped, capsys):
+    page = dropped.folder / "frame.html"
+
+    _data(capsys, dropped, "explain", FRAME, "--html", str(page))
+
+    text = page.read_text()
+    assert text.count("data:image/jpeg") == 2
+    assert text.index("dropped, near_duplicate, 2 bits apart") < text.index("<section>")
+    assert '<th scope="col"><button type="button"><bdi></bdi>' not in text
+
+
 def test_explain_says_that_a_frame_was_withdrawn(workspace, capsys):
     _data(capsys, workspace, "withdraw", "loose/a.jpg", "--reason", "law", "--who", "ann", "--yes")
 
