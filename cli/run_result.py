@@ -9,6 +9,7 @@ from cli.output import table
 from pipelines.local_run import RunOutcome, RunRequest
 
 _GATE_NOT_PASSED = 5
+_SHOWN_CHARS = 16
 _NOT_PASSED = {"BLOCK", "NEEDS DATA"}
 _SNAPSHOTS = {
     "merge_batches": "snapshot",
@@ -28,13 +29,14 @@ def result(outcome: RunOutcome, request: RunRequest) -> dict[str, Any]:
         "pipeline": request.pipeline,
         "state": outcome.state,
         "steps": [_step(step) for step in outcome.steps],
-        "snapshots": _snapshots(outputs),
+        "snapshots": snapshots_of(outputs),
         "counts": _counts({name: step.counts for name, step in steps.items()}),
         "campaign": outputs.get("hand_off_frames", {}).get("campaign") or None,
         "due": outputs.get("plan_run", {}).get("due"),
         "why": outputs.get("plan_run", {}).get("why"),
         "data_verdict": outputs.get("validate_data", {}).get("verdict"),
         "verdict": outputs.get("validate_model", {}).get("outcome"),
+        "reason": outputs.get("validate_model", {}).get("reason"),
         "model_version": outputs.get("promote_model", {}).get("version") or None,
         "report": _pages(outcome).get("validate_model.report", _pages(outcome).get("validate_data.report")),
         "pages": _pages(outcome),
@@ -58,11 +60,18 @@ def result_text(value: Mapping[str, Any]) -> str:
     lines = [table(rows), "", f"run {value['run_id']}: {value['state'].lower()}"]
     for name in ("why", "campaign", "data_verdict", "verdict", "model_version", "report"):
         if value[name]:
-            lines.append(f"{name.replace('_', ' ')}: {value[name]}")
+            why = f". {value['reason']}" if name == "verdict" and value["reason"] else ""
+            lines.append(f"{name.replace('_', ' ')}: {value[name]}{why}")
+    lines += snapshot_lines(value["snapshots"])
     lines += [f"note: {note}" for note in value["notes"]]
     if value["pages"]:
         lines.append(f"pages: {', '.join(value['pages'].values())}")
     return "\n".join(lines)
+
+
+def snapshot_lines(snapshots: Mapping[str, str]) -> list[str]:
+    """Return a line for each snapshot that a run made, with the beginning of its id that other commands take."""
+    return [f"snapshot: {found[:_SHOWN_CHARS]} ({step})" for step, found in snapshots.items()]
 
 
 def exit_code(value: Mapping[str, Any]) -> int:
@@ -82,7 +91,8 @@ def _step(step: Any) -> dict[str, Any]:  # noqa: ANN401 a step row
     }
 
 
-def _snapshots(outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def snapshots_of(outputs: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """Return the id of the snapshot that each step made; `outputs` are those of the steps, by name."""
     found = {}
     for step, name in _SNAPSHOTS.items():
         uri = outputs.get(step, {}).get(name, "")

@@ -159,7 +159,17 @@ def _text(run: "RunRow", steps: "list[StepRow]") -> str:
     when = f"{run.started_at} to {run.finished_at or '-'}"
     head = f"run {run.run_id}: {run.pipeline} of {run.flow}, {run.state.lower()}, {when}"
     errors = [f"{step.step}: {step.error_kind}: {step.error}" for step in steps if step.error]
-    return "\n".join([head, "", table(rows) if rows else "No step has begun.", *errors])
+    return "\n".join([head, "", table(rows) if rows else "No step has begun.", *errors, *_made(steps)])
+
+
+def _made(steps: "list[StepRow]") -> list[str]:
+    """Return what came of the run: the verdict with its reason, and the snapshots."""
+    from cli.run_result import snapshot_lines, snapshots_of
+
+    outputs = {step.step: step.outputs for step in steps}
+    judged = outputs.get("validate_model", {})
+    verdict = [f"verdict: {judged['outcome']}. {judged.get('reason', '')}"] if "outcome" in judged else []
+    return [*verdict, *snapshot_lines(snapshots_of(outputs))]
 
 
 def _log_files(run: "RunRow", workspace: Path, steps: list[str], wanted: str) -> dict[str, Path]:

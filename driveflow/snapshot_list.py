@@ -16,8 +16,8 @@ def list_named(store: str) -> dict[str, Json]:
     untagged: list[dict[str, Json]] = []
     for snapshot in others:
         records = [record.made_by() for record in list_records(snapshot)]
-        last = records[-1] if records else {}
-        told = {"snapshot": snapshot.snapshot_id, "when": last.get("written_at", ""), "made_by": last.get("step", "")}
+        first = records[0] if records else {}  # a later step that changes nothing writes the same snapshot again
+        told = {"snapshot": snapshot.snapshot_id, "when": first.get("written_at", ""), "made_by": first.get("step", "")}
         untagged.append({**told, **_rows(read_manifest(snapshot.uri))})
     untagged.sort(key=lambda row: str(row["when"]), reverse=True)
     return {"tags": [_tag(store, entry) for entry in tags], "untagged": list(untagged)}

@@ -38,7 +38,8 @@ def show_run(run: dict) -> None:
         print(f"  {step['step']:<22} {reused:>8}  {counts}")
     for name in ("why", "campaign", "verdict", "model_version", "report"):
         if run.get(name):
-            print(f"  {name.replace('_', ' ')}: {run[name]}")
+            why = f". {run['reason']}" if name == "verdict" else ""
+            print(f"  {name.replace('_', ' ')}: {run[name]}{why}")
 
 
 def main(folder: Path, frames: int) -> None:
@@ -63,6 +64,14 @@ def main(folder: Path, frames: int) -> None:
     driveflow_text("models", "list", "--workspace", workspace)
     print(f"\nThe demo took {time.monotonic() - started:.0f} s. The report of the second model, to open in a browser:")
     print(f"  {second['report']}")
+    print("\nWhat to ask next:")
+    for words in (
+        ("report", "show"),
+        ("data", "show", curated["snapshots"]["filter_frames"][:12]),
+        ("filter", "verify", curated["snapshots"]["filter_frames"][:12]),
+        ("runs", "show", second["run_id"], "--explain"),
+    ):
+        print(f"  {shlex.join([str(DRIVEFLOW), *words, '--workspace', workspace])}")
     if first["verdict"] != "PASS":
         sys.exit(f"demo: the first model should have passed, the gate says {first['verdict']}")
 

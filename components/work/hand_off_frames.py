@@ -8,6 +8,7 @@ from driveflow.steps import StepContext, StepResult, StepSpec, Value
 
 if TYPE_CHECKING:
     from labeling.campaigns import Campaign
+    from labeling.hand_off import HandOffRequest
 
 SPEC = StepSpec("hand_off_frames", ("labeling",), touches_world=True, ends=("curate",))
 
@@ -41,15 +42,27 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     if campaign is not None:
         _remember(context, campaign)
     uri = campaign.uri if campaign else ""
-    where = f"The campaign lies at {uri}\n" if uri else "Nothing was left to label.\n"
+    none = "" if uri else _why_none(request)
+    where = f"The campaign lies at {uri}\n" if uri else f"{none}\n"
     rows = [(row["path"], row["reason"], row["detail"]) for row in handed_off.quarantine.to_pylist()]
     held = f"\n{markdown_table(('picture', 'reason', 'detail'), rows)}" if rows else ""
     return StepResult(
         outputs={"campaign": uri},
         counts=handed_off.counts,
         pages={"summary": counts_page("Hand-off", handed_off.counts, where + held)},
-        notes=pixels.cache_note(),
+        notes=(*pixels.cache_note(), *filter(None, [none])),
     )
+
+
+def _why_none(request: "HandOffRequest") -> str:
+    """Say why nothing goes to annotators; where everything has its labels, that is good news."""
+    import pyarrow.compute as pc
+
+    frames = request.tables.frames
+    lacking = pc.less(pc.list_value_length(frames["annotated_classes"]), len(request.classes))
+    asked = pc.and_(lacking, pc.not_equal(frames["split"], "holdout"))
+    why = "" if pc.any(asked).as_py() else " Every kept frame of train and val has its labels."
+    return f"Nothing was left to label, so there is no campaign.{why}"
 
 
 def _remember(context: StepContext, campaign: "Campaign") -> None:

@@ -61,6 +61,21 @@ def test_show_without_a_name_is_the_newest_run_and_says_what_went_wrong(ledger, 
     assert "plan_run: NotFoundError: No batch." in out
 
 
+def test_show_tells_the_verdict_with_its_reason_and_the_snapshots_that_other_commands_take(ledger, capsys):
+    made = {
+        "filter_frames": {"snapshot": f"file:///w/store/snapshots/{'4706' * 16}#8f"},
+        "validate_model": {"outcome": "BLOCK", "reason": "AP50 is under the floor."},
+    }
+    ledger.begin_run(RunRow(run_id="flow-3", flow="roads", pipeline="flow", profile="local"))
+    for step, outputs in made.items():
+        ledger.begin_step("flow-3", step)
+        ledger.finish_step("flow-3", step, StepRow(state="SUCCEEDED", outputs=outputs))
+
+    lines = call(capsys, "runs", "show", "flow-3")[1].splitlines()
+
+    assert lines[-2:] == ["verdict: BLOCK. AP50 is under the floor.", "snapshot: 4706470647064706 (filter_frames)"]
+
+
 def test_logs_of_a_step(ledger, capsys):
     assert call(capsys, "runs", "logs", "curate-1", "plan_run")[1] == "one\ntwo\nthree �\n"
     assert call(capsys, "runs", "logs", "curate-1", "plan_run", "-n", "1")[1] == "three �\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 DRIVEFLOW = Path(sys.executable).with_name("driveflow")
-_PROGRESS = re.compile(r"  (done|failed)  +\w+ +[0-9.]+ s")
+_PROGRESS = re.compile(r"  (done|failed)  +\w+ +[0-9.]+ s|  \.\.\. .*| {10}\S.*")
 _FOREIGN = ("DRIVEFLOW_", "AWS_")
 
 
@@ -31,7 +31,7 @@ class Finished:
 
     @property
     def words(self) -> list[str]:
-        """Return the lines of stderr that are not the progress of steps."""
+        """Return the lines of stderr that are neither the progress of steps nor their notes."""
         return [line for line in self.err.splitlines() if line.strip() and not _PROGRESS.fullmatch(line)]
 
 
