@@ -2,6 +2,7 @@
 
 import typer
 
+from cli.data.conflicts import conflicts
 from cli.data.diff import diff
 from cli.data.explain import explain
 from cli.data.export import export
@@ -32,6 +33,7 @@ app.command("export")(export)
 app.command("list")(list_data)
 app.command("show")(show)
 app.command("diff")(diff)
+app.command("conflicts")(conflicts)
 app.command("tag")(tag)
 app.add_typer(quarantine, name="quarantine")
 app.command("split")(split)

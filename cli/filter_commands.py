@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, cast
 import typer
 
 from cli.filter.batches import batches
+from cli.filter.dropped import dropped
 from cli.filter.preview import preview
 from cli.filter.relations import relations
 from cli.filter.review import review
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True)
 app.command("preview")(preview)
+app.command("dropped")(dropped)
 app.command("batches")(batches)
 app.command("relations")(relations)
 app.command("review")(review)

@@ -25,6 +25,7 @@ ProfileOption: TypeAlias = Annotated[
 ProfileHere: TypeAlias = Annotated[
     str, typer.Option("--profile", help="A profile file, or the name of one in ./profiles.")
 ]
+Most: TypeAlias = Annotated[int, typer.Option("--limit", min=0, help="So many rows are written out; all are counted.")]
 DEFAULT_WORKSPACE = Path(".driveflow")
 
 

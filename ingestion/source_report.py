@@ -83,10 +83,21 @@ def conflicts_of(snapshot: Snapshot, most: int = 5) -> dict[str, Json]:
     kinds = tally(conflicts["kind"])
     examples: list[Json] = []
     for kind in kinds:
-        for row in conflicts.filter(pc.equal(conflicts["kind"], kind)).slice(0, most).to_pylist():
-            see = f"driveflow data explain {row['frame_id'][:16]} --snapshot {snapshot.snapshot_id[:16]}"
-            examples.append({**row, "see": see})
+        examples += _with_see(snapshot, conflicts.filter(pc.equal(conflicts["kind"], kind)).slice(0, most))
     return {"conflicts": conflicts.num_rows, "conflict_kinds": {**kinds}, "conflict_examples": examples}
+
+
+def conflict_rows(snapshot: Snapshot, kind: str = "", most: int = MAX_ROWS) -> dict[str, Json]:
+    """Return the disagreements that were decided, or those of one `kind`: how many of each, and the first rows."""
+    conflicts = snapshot.conflicts()
+    conflicts = conflicts.filter(pc.equal(conflicts["kind"], kind)) if kind else conflicts
+    rows = _with_see(snapshot, conflicts.slice(0, most))
+    return {"total": conflicts.num_rows, "kinds": {**tally(conflicts["kind"])}, "rows": rows}
+
+
+def _with_see(snapshot: Snapshot, conflicts: pa.Table) -> list[Json]:
+    see = f"--snapshot {snapshot.snapshot_id[:16]}"
+    return [{**row, "see": f"driveflow data explain {row['frame_id'][:16]} {see}"} for row in conflicts.to_pylist()]
 
 
 def tally(values: pa.ChunkedArray) -> dict[str, int]:

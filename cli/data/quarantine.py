@@ -4,10 +4,9 @@ from typing import Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
+from cli.output import DEFAULT_WORKSPACE, Most, Output, ProfileHere, Workspace, emit
 
 app = typer.Typer(no_args_is_help=True)
-Most = Annotated[int, typer.Option("--limit", min=0, help="So many rows are written out; all are counted.")]
 
 
 @app.callback()

@@ -26,7 +26,7 @@ def import_text(report: Mapping[str, Any]) -> str:
         counted("class", "boxes", report["classes"]),
         *quarantine_text(report["quarantined"]),
         counted("remark", "times", report["remarks"]["reasons"]),
-        _conflicts(report["conflict_kinds"]),
+        _conflicts(report),
         *(visible(note) for note in report["notes"] if note != f"Read as {report['format']}."),
     )
 
@@ -40,7 +40,7 @@ def merge_text(report: Mapping[str, Any]) -> str:
         *(_adds_up(counts, name) for name in ("frames", "sources", "boxes")),
         counted("split", "frames", report["splits"]),
         counted("class", "boxes", report["classes"]),
-        _conflicts(report["conflict_kinds"]),
+        _conflicts(report),
         "" if counts["frames"] else "Nothing is left: the rules leave every frame out.",
     )
 
@@ -124,6 +124,8 @@ _WENT = {
 }
 
 
-def _conflicts(kinds: Mapping[str, int]) -> str:
+def _conflicts(report: Mapping[str, Any]) -> str:
+    kinds = report["conflict_kinds"]
     told = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
-    return f"conflicts {sum(kinds.values())}: {told}" if kinds else "No conflicts."
+    see = f"; `driveflow data conflicts {report['tag']}` lists them"
+    return f"conflicts {sum(kinds.values())}: {told}{see}" if kinds else "No conflicts."

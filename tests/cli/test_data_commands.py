@@ -349,6 +349,24 @@ def test_a_merge_of_tags_adds_up_and_names_its_conflicts(two, data):
     assert sum(report["splits"].values()) == report["frames"]
 
 
+def test_conflicts_of_a_merge_are_listed_and_the_merge_says_by_what(two, data, capsys):
+    _, merged, _ = call(capsys, "data", "merge", "may", "june", "--as", "all")
+    every = data("conflicts", "all")
+    one = data("conflicts", "all", "--kind", "box", "--limit", "0")
+    _, words, _ = call(capsys, "data", "conflicts", "all")
+    _, none, _ = call(capsys, "data", "conflicts", "all", "--kind", "boxes")
+
+    assert "`driveflow data conflicts all` lists them" in merged
+    assert (every["kinds"], len(every["rows"])) == ({"box": 2}, 2)
+    assert every["rows"][0]["see"].startswith("driveflow data explain ")
+    assert (one["total"], one["rows"]) == (2, [])
+    assert "june/a.jpg: box, left stays by rule union\n  left: batch june, box 1, class_name car, x1 40.0," in words
+    assert (
+        "june/a.jpg: box, right stays by rule union\n  left: batch june, box none\n  right: batch may, box 1," in words
+    )
+    assert none == "No conflicts of kind 'boxes'; kinds here: box.\n"
+
+
 def test_merging_the_same_again_changes_nothing(two, data, here):
     first = data("merge", "may", "june", "--as", "both")
     before = files_of(here / ".driveflow")

@@ -54,6 +54,21 @@ def test_verify_says_that_every_pair_holds(store, capsys):
     assert out.splitlines() == ["frames: 4", "pairs: 1", "orphans: 0", "wrong: 0"]
 
 
+def test_dropped_frames_are_listed_with_their_reason_and_their_twin(store, capsys):
+    filtered = written(store)
+
+    told = json.loads(call(capsys, "filter", "dropped", filtered.uri, "-o", "json")[1])
+    words = call(capsys, "filter", "dropped", filtered.uri, "--limit", "0")[1]
+    none = call(capsys, "filter", "dropped", filtered.uri, "--reason", "blurr")[1]
+
+    (row,) = told["rows"]
+    assert (told["total"], told["reasons"]) == (1, {"near_duplicate": 1})
+    assert (row["frame_id"], row["twin"], row["score"]) == ("a" * 64, "b" * 64, 3.0)
+    assert row["path"].endswith("aaaa.jpg")
+    assert "... and 1 more; --limit 1 writes out all" in words
+    assert none == "Nothing was dropped for 'blurr'; reasons here: near_duplicate.\n"
+
+
 @pytest.mark.parametrize("gone", [False, True])
 def test_verify_goes_by_what_the_step_measured_by_whatever_is_measured_since(store, capsys, gone):
     built, signals = snapshot(FRAMES), measured(FRAMES)
