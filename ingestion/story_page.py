@@ -15,6 +15,7 @@ _TRUTH: Colour = (80, 200, 80)
 _GUESS: Colour = (255, 160, 40)
 _IGNORED: Colour = (150, 150, 150)
 _LONG_WORD = 24  # characters; what is longer and has no space is shown as a path is
+_ID_CHARS = 12  # of a snapshot in a row, enough for any command
 _NOTHING: tuple[Json, ...] = (None, "", "{}", [], {})
 _SAID_BEFORE = ("frame_id", "steps")
 _Row = Mapping[str, Json]
@@ -103,7 +104,7 @@ def _decided(steps: Sequence[_Row]) -> html.Html:
             _text(step.get("rule")),
             _number(step.get("score")),
             _number(step.get("limit")),
-            html.code(str(step["snapshot"])),
+            html.code(str(step["snapshot"])[:_ID_CHARS]),
             _text(step.get("twin_path") or step.get("twin")),
         ]
         for step in steps

@@ -59,9 +59,14 @@ class TruthPictures:
         return finder.named("", name).path or finder.stemmed("", stem_of(name)).path
 
     def _beside(self, frame_id: str) -> str:
-        """Return the path of a picture beside the one file of labels, or in the folders where its pictures may lie."""
-        name = self.path_of.get(frame_id, frame_id)
-        tries = [f"../{home}/{name}" for home in homes(f"{self.files.folder.resolve().name}/{self.files.paths[0]}")]
+        """Return the path of a picture beside the one file of labels, or in the folders where its pictures may lie.
+
+        Of instances_train.json these are also the folders called train.
+        """
+        name, labels = self.path_of.get(frame_id, frame_id), self.files.paths[0]
+        split = stem_of(labels).rpartition("_")[2]
+        places = homes(f"{self.files.folder.resolve().name}/{labels}")
+        tries = [f"../{home}/{name}" for home in [*places, *(f"{home}/{split}" for home in places)]]
         return next((path for path in tries if name and _is_file(self.files.folder / path)), "")
 
     def _brought(self, paths: Sequence[str]) -> dict[str, Path]:

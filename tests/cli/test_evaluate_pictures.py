@@ -60,6 +60,16 @@ def test_pictures_beside_one_file_of_labels_are_found(folder, capsys):
     assert _pictures(page(capsys, "set/annotations/labels.json")) == 3
 
 
+def test_pictures_of_the_file_of_one_split_are_found_where_an_export_puts_them(folder, capsys):
+    assert call(capsys, "data", "import", "set", "--as", "may")[0] == 0
+    assert call(capsys, "data", "export", "may", "out", "--format", "coco")[0] == 0
+    truth = json.loads((folder / "out" / "annotations" / "instances_train.json").read_text())
+    said = [result(image["id"], BOX) for image in truth["images"]]
+    (folder / "said.json").write_text(json.dumps(said))
+
+    assert _pictures(page(capsys, "out/annotations/instances_train.json")) == 3
+
+
 def test_labels_in_a_folder_of_their_own_may_call_pictures_by_another_ending(folder, capsys):
     for number in (1, 2, 3):
         (folder / "set" / "images" / f"{number}.jpg").rename(folder / "set" / "images" / f"{number}.jpeg")
@@ -110,3 +120,13 @@ def test_pictures_of_a_snapshot_are_shown(folder, capsys):
     text = page(capsys, "may")
 
     assert _pictures(text) == 3
+
+
+def test_numbers_of_coco_against_a_snapshot_are_refused_with_what_would_do(folder, capsys):
+    assert call(capsys, "data", "import", "set", "--as", "may")[0] == 0
+    (folder / "said.json").write_text(json.dumps([result(17, BOX)]))
+
+    code, _, told = call(capsys, "evaluate", "--truth", "may", "--predictions", "said.json")
+
+    assert code != 0
+    assert "give the COCO file that they are of as --truth, or name pictures and classes in their place" in told

@@ -16,7 +16,10 @@ from validation.model.raw import RawBoxes, RawScene
 from validation.model.scene import Correction, Ints
 
 _SHOWN = 3
-_NO_IDS = "; a COCO result list needs a truth that has ids"
+_NO_IDS = (
+    "; numbers of a COCO result list need a truth that has them: give the COCO file that they are of as --truth, or "
+    "name pictures and classes in their place"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,7 @@ def refuse_strangers(truth: Given, found: Predicted, source: str, *, by_ids: boo
         return
     if not (found.boxes.frame < truth.known_frames).any():
         listed = truth.frames[: truth.known_frames].select("key", "name")
-        has_ids = by_ids and any(listed["key"])
+        has_ids = by_ids and any(listed["key"]) and truth.sources is None  # those of a snapshot are digests
         known = _known(listed, by_ids=by_ids)
         ids = ", a COCO result list by the truth's ids" if has_ids else _NO_IDS if by_ids else ""
         raise InvalidInputError(
