@@ -2,6 +2,7 @@
 
 import lzma
 import stat
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -13,8 +14,13 @@ from typing import IO
 from driveflow.errors import BrokenDataError, DriveflowError
 from ingestion.containers import Member, Opener
 
-_BROKEN = (zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, OSError, ValueError)
-"""What the readers raise on bytes that are no archive; OSError is bz2's and gzip's word for it."""
+_BROKEN = (
+    zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, struct.error,
+    OSError,  # bz2's and gzip's word for it
+    NotImplementedError,  # a version of zip that there is not
+    ValueError,
+)  # fmt: skip
+"""What the readers raise on bytes that are no archive."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +109,7 @@ def _why(error: Exception) -> str:
 
 def _zip_entries(archive: zipfile.ZipFile, limits: ArchiveLimits) -> Iterator[Member]:
     for number, info in enumerate(archive.infolist()):
-        if not info.is_dir():
+        if not info.filename.endswith("/"):
             reason, detail = _zip_refusal(info, limits)
             name = info.orig_filename if "\0" in info.orig_filename else info.filename
             yield Member(number, name, info.file_size, reason, detail)
@@ -162,6 +168,8 @@ def _checked(member: Member, limits: ArchiveLimits) -> Member:
     if name.startswith("/") or ".." in parts or drive or "\0" in name:
         return replace(member, refused="archive_path_escape", detail="the name leads out of the archive")
     member = replace(member, name="/".join(part for part in parts if part not in {"", "."}))
+    if not member.name:
+        return replace(member, refused="archive_member_broken", detail="the member has no name")
     if member.refused or member.byte_count <= limits.max_member_bytes:
         return member
     detail = f"{member.byte_count:,} bytes; at most {limits.max_member_bytes:,}"
@@ -174,7 +182,7 @@ def _read_zipped(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes | Bro
     try:
         with archive.open(info) as stream:
             return _read_all(stream, info.file_size, piece)
-    except (*_BROKEN, NotImplementedError, RuntimeError) as error:
+    except (*_BROKEN, RuntimeError) as error:
         return BrokenDataError("archive_member_broken", f"cannot be read: {error}")
 
 

@@ -87,6 +87,23 @@ def test_what_is_no_archive_is_told_in_one_line(data, why):
     assert "\n" not in error.value.detail
 
 
+def test_a_zip_of_a_version_that_there_is_not_is_told_and_ends_nothing():
+    data = bytearray(zipped([("a.jpg", b"x")]))
+    data[data.index(b"PK\x01\x02") + 6] = 255
+
+    with pytest.raises(BrokenDataError, match=r"archive_broken: .* zip file version 25\.5"):
+        _list(bytes(data))
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"), [(b"\0b.jpg", "archive_path_escape"), (b"././/.", "archive_member_broken")]
+)
+def test_a_member_without_a_name_is_refused_and_costs_no_other(name, reason):
+    data = zipped([("a.jpg", b"x"), ("qb.jpg", b"y")]).replace(b"qb.jpg", name)
+
+    assert [(member.number, member.refused) for member in _list(data)] == [(0, ""), (1, reason)]
+
+
 def test_a_tar_cut_short_is_refused_as_a_whole():
     data = tarred([("a.jpg", b"x" * 5000), ("b.jpg", b"y" * 5000)])
 
