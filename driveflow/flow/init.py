@@ -1,5 +1,6 @@
 """A new folder for a flow: a commented flow file and two profiles."""
 
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 
@@ -25,7 +26,23 @@ def write_new_flow(folder: Path, *, force: bool = False) -> tuple[Path, ...]:
     texts = {folder / path: text for path, text in new_texts(slug(folder.absolute().name)).items()}
     there = [path for path in texts if path.exists() or path.is_symlink()]
     if there and not force:
-        raise InvalidInputError(f"{', '.join(map(str, there))} would be overwritten; --force does it")
+        named = ", ".join(map(str, there))
+        raise InvalidInputError(f"{named} would be overwritten; --force does it, and --profiles writes profiles alone")
+    return _write(texts)
+
+
+def write_profiles(folder: Path) -> tuple[Path, ...]:
+    """Write the profiles that a flow in `folder` lacks and return their paths; what is there stays as it is.
+
+    Raises:
+        UsageError: the folder cannot be made.
+    """
+    texts = {folder / path: text for path, text in new_texts(slug(folder.absolute().name)).items()}
+    lacking = {path: text for path, text in texts.items() if path.parent != folder and not path.exists()}
+    return _write(lacking)
+
+
+def _write(texts: Mapping[Path, str]) -> tuple[Path, ...]:
     for path, text in texts.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -166,7 +166,8 @@ def _find(wanted: str, flow_dir: Path) -> Path | None:
     if wanted == "local":
         return None
     known = sorted(found.stem for found in folder.glob("*.yaml")) or ["none"]
-    raise NotFoundError(f"No profile is called '{wanted}' in {folder}. Known: {', '.join(known)}.")
+    hint = f" `driveflow init --profiles {flow_dir}` writes one to fill in." if wanted == "kfp" else ""
+    raise NotFoundError(f"No profile is called '{wanted}' in {folder}. Known: {', '.join(known)}.{hint}")
 
 
 def _absolute(profile: Profile, flow_dir: Path) -> Profile:

@@ -28,6 +28,32 @@ def test_init_twice_fails_and_says_how(tmp_path, capsys):
     assert call("init", tmp_path, "--force") == 0
 
 
+def test_profiles_of_a_flow_that_is_there_are_written_alone(tmp_path, capsys):
+    call("init", tmp_path)
+    (tmp_path / "profiles" / "kfp.yaml").unlink()
+    capsys.readouterr()
+
+    assert call("compile", tmp_path / "flow.yaml") == 3
+    assert f"`driveflow init --profiles {tmp_path}`" in capsys.readouterr().err
+    assert call("init", "--profiles", tmp_path) == 0
+    assert capsys.readouterr().out == f"Wrote {tmp_path}/profiles/kfp.yaml.\n"
+    assert call("init", "--profiles", tmp_path) == 0
+    assert call("init", "--profiles", "--force", tmp_path) == 2
+
+
+def test_check_says_which_local_batches_are_not_there(tmp_path, capsys):
+    flow = tmp_path / "flow.yaml"
+    flow.write_text("name: a\nclasses: [car]\nbatches: [there, gone]\n")
+    (tmp_path / "there").mkdir()
+
+    assert call("check", flow) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"# {flow} is good, but 1 of 2 batches cannot be found: gone."
+    assert lines[-1] == f"#   gone: {(tmp_path / 'gone').as_uri()} (not there)"
+    assert call("check", flow, "-o", "json") == 0
+    assert json.loads(capsys.readouterr().out)["not_there"] == ["gone"]
+
+
 def test_check_as_json_has_the_plan_and_where_batches_are(tmp_path, capsys):
     call("init", tmp_path)
     capsys.readouterr()

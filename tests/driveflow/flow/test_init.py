@@ -1,14 +1,16 @@
 import re
 from dataclasses import asdict
+from typing import get_args
 
 import pytest
 
 from driveflow.errors import InvalidInputError, UsageError
 from driveflow.flow.build import build
 from driveflow.flow.document import find, parse_document
-from driveflow.flow.init import new_texts, write_new_flow
+from driveflow.flow.init import new_texts, write_new_flow, write_profiles
 from driveflow.flow.load import load_flow, load_flow_text
 from driveflow.flow.profile import Profile, check_profile, load_profile
+from driveflow.flow.sections import LabelFormatName
 
 
 def with_options(text: str) -> str:
@@ -74,6 +76,23 @@ def test_nothing_is_overwritten_unless_forced(tmp_path):
     assert not (tmp_path / "profiles" / "kfp.yaml").exists()
     write_new_flow(tmp_path, force=True)
     assert load_flow(tmp_path / "flow.yaml")
+
+
+def test_profiles_alone_are_written_where_they_are_not_there_and_nothing_else_is_touched(tmp_path):
+    (tmp_path / "flow.yaml").write_text("mine")
+    (tmp_path / "profiles").mkdir()
+    (tmp_path / "profiles" / "local.yaml").write_text("mine too")
+
+    assert write_profiles(tmp_path) == (tmp_path / "profiles" / "kfp.yaml",)
+    assert write_profiles(tmp_path) == ()
+    assert (tmp_path / "flow.yaml").read_text() == "mine"
+    assert (tmp_path / "profiles" / "local.yaml").read_text() == "mine too"
+
+
+def test_every_format_is_named_where_a_batch_may_state_one():
+    stated = re.search(r"format: auto.*?metadata", new_texts("roads")["flow.yaml"], re.DOTALL)
+
+    assert set(get_args(LabelFormatName)) <= set(re.findall(r"\w+", stated[0]))
 
 
 def test_a_file_in_the_way_is_named(tmp_path):

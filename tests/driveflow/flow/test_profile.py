@@ -130,7 +130,9 @@ def test_a_profile_is_found_by_name_beside_the_flow_or_by_path(tmp_path):
 def test_an_unknown_profile_names_those_there_are(tmp_path):
     write(tmp_path, "team", "profile: local\n")
 
-    with pytest.raises(NotFoundError, match=r"No profile is called 'kfp' in .*profiles\. Known: team\."):
+    with pytest.raises(
+        NotFoundError, match=r"No profile is called 'kfp' in .*profiles\. Known: team\. `driveflow init --profiles "
+    ):
         load_profile("kfp", tmp_path)
 
 
