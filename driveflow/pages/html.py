@@ -18,7 +18,7 @@ _UNPRINTABLE = re.compile(
 )
 _PICTURE = re.compile(r"data:image/(?:jpeg|png);base64,[A-Za-z0-9+/]+={0,2}")
 _HEATS = 8
-_LONG = 14  # rows; a longer table scrolls in a frame of its own, under a head that stays
+_LONG = 40  # rows; a longer table scrolls in a frame of its own, under a head that stays, and says so
 _TAIL = 16  # characters of a path that are always shown
 _ANCHOR = re.compile(r"[a-z][a-z0-9-]*")
 
@@ -177,7 +177,9 @@ def table(columns: Sequence[Column], rows: Sequence[Sequence[Cell | Text]], capt
     # A region that scrolls must be reachable by keyboard.
     kind = "wide long" if len(rows) > _LONG else "wide"
     attributes = {"class": kind, "tabindex": "0", "role": "region", "aria-label": label or caption or "Table"}
-    return element("div", attributes, element("table", {}, *title, head, body))
+    framed = element("div", attributes, element("table", {}, *title, head, body))
+    more = element("p", {"class": "info rows"}, f"{len(rows):,} rows; scroll inside the table to see those below.")
+    return join([framed, more]) if len(rows) > _LONG else framed
 
 
 def number(value: float | None, digits: int = 3, *, sign: bool = False, tone: Tone = "plain", below: str = "") -> Cell:

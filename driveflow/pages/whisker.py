@@ -9,6 +9,7 @@ from driveflow.pages.html import Html, Tone
 from driveflow.pages.svg import drawing
 
 _WIDTH, _HEIGHT, _EDGE, _MIDDLE = 190, 26, 9.0, 13.0
+_LETTER = 7.0  # width of a digit at most
 _STEPS: Final = (1.0, 2.0, 3.0, 5.0, 10.0)
 
 
@@ -66,9 +67,10 @@ def axis(scale: WhiskerScale) -> Html:
     marks = sorted({scale.low, scale.high, *([0.0] if scale.low < 0 < scale.high else [])})
     texts = []
     for value in marks:
-        anchor = "start" if value == scale.low else "end" if value == scale.high else "middle"
-        at = _x(value, scale) + {"start": -_EDGE + 1, "end": _EDGE - 1, "middle": 0.0}[anchor]
-        texts.append(f'<text x="{at:.1f}" y="12" text-anchor="{anchor}">{_spell(value, scale)}</text>')
+        spelled = _spell(value, scale)
+        half = min(_LETTER * len(spelled) / 2, _WIDTH / 2)
+        at = min(max(_x(value, scale), half), _WIDTH - half)  # over its mark, unless it would run out of the drawing
+        texts.append(f'<text x="{at:.1f}" y="12" text-anchor="middle">{spelled}</text>')
     words = f"scale from {scale.low:g} to {scale.high:g}"
     return drawing("scale", (_WIDTH, 16), (words, words), "".join(texts))
 

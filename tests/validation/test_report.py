@@ -137,6 +137,13 @@ def test_a_first_model_has_a_report_without_a_champion():
     assert ">champion<" not in page
     assert "There is no champion to compare with." in page
     assert "It takes two models to doubt a label" in page
+    assert "dot: challenger" not in page
+
+
+def test_pictures_of_what_changed_stand_under_a_key_of_their_colours(page):
+    changes = page.split('<section id="changes">')[1].split("</section>")[0]
+
+    assert "what the champion said" in changes.split("Newly broken</h3>")[0]
 
 
 @pytest.mark.parametrize("pictures", [None, lambda frame_ids: render])

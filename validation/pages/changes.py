@@ -3,7 +3,7 @@
 from driveflow.pages import html
 from driveflow.pages.html import Cell, Column, Html, Text, Tone
 from validation.model.changed_frames import Changes, ClassChange
-from validation.pages.frames import Galleries
+from validation.pages.frames import Galleries, legend
 from validation.pages.words import MOST_ROWS, left_out
 
 
@@ -15,6 +15,7 @@ def changes_section(found: Changes | None, shown: Galleries) -> Html:
     rows = [_row(part) for part in found.per_class]
     table = html.table(_columns(), rows[:MOST_ROWS], label="Newly broken and fixed")
     parts = [html.paragraph(words), table, left_out(len(rows) - MOST_ROWS, "classes")]
+    parts += [legend()] if found.broken or found.fixed else []
     parts += [
         html.element("h3", {}, "Newly broken"),
         shown.broken if found.broken else html.empty("Nothing is newly broken."),

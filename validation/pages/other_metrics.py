@@ -18,9 +18,8 @@ def dimension_section(challenger: Evaluation, champion: Evaluation | None) -> Ht
     if not challenger.dimensions:
         return html.empty("The hold-out says nothing of time of day, weather, camera, place, size or occlusion.")
     old = {part.name: part for part in champion.dimensions} if champion is not None else {}
-    note = "What everything is cut along, not judged by the gate; dot: challenger" + (
-        ", ring: champion." if old else "."
-    )
+    key = "; dot: challenger, ring: champion" if old else ""
+    note = f"What everything is cut along, not judged by the gate{key}."
     groups = groupby(challenger.dimensions, key=lambda part: part.by[0][0] if part.by else "")
     tables = [_dimension(str(name), list(parts), old) for name, parts in groups]
     return html.join([html.paragraph(note, tone="info"), *tables])

@@ -95,6 +95,13 @@ def test_a_picture_must_be_a_data_uri():
         html.Picture('https://example.com/x.jpg"', "x")
 
 
+@pytest.mark.parametrize(("rows", "is_said"), [(40, False), (41, True)])
+def test_a_table_that_scrolls_in_itself_says_so(rows, is_said):
+    markup = html.table([html.Column("a")], [["x"]] * rows).markup
+
+    assert ("41 rows; scroll" in markup, "wide long" in markup) == (is_said, is_said)
+
+
 def test_a_row_of_the_wrong_length_is_refused():
     with pytest.raises(ValueError, match="has 2 cells, got 1"):
         html.table([html.Column("a"), html.Column("b")], [["x"]])

@@ -54,6 +54,12 @@ def test_a_scale_without_a_width_is_refused():
         WhiskerScale(1.0, 1.0)
 
 
+def test_the_ends_of_an_axis_stand_over_the_ends_of_its_line():
+    marks = ET.fromstring(axis(WhiskerScale(0, 1)).markup).findall("{*}text")
+
+    assert [float(node.get("x")) for node in marks] == [9.0, 181.0]
+
+
 def test_the_axis_spells_both_ends_with_a_true_minus():
     assert [node.text for node in ET.fromstring(axis(SCALE).markup).findall("{*}text")] == ["−0.2", "0", "+0.2"]
 
