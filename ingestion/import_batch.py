@@ -139,7 +139,8 @@ def _read(request: BatchRequest) -> _Read:
     read = read_batch_labels(files, request.section)
     metadata = find_metadata(files, request.section)
     counts = box_counts(read.labels)
-    classes = classes_as_found(counts) if request.taxonomy is None else map_classes(request.taxonomy, counts)
+    known = request.taxonomy
+    classes = classes_as_found(counts) if known is None else map_classes(known, counts, request.section.name)
     ordered = sort_files(files, read.labels.files, metadata.files)
     return _Read(files, read.labels, metadata, classes, ordered, read.label_format, read.note)
 

@@ -41,5 +41,6 @@ def _refuse_lookalikes(batches: Sequence[NamedSnapshot]) -> None:
             if other != name:
                 raise InvalidInputError(
                     f"Batch {where!r} has the class {other!r}, batch {batch.name!r} has {name!r}: they differ in "
-                    "nothing but case or blanks; import both under one taxonomy that maps one to the other."
+                    "nothing but case or blanks; import both under one taxonomy that maps one to the other "
+                    "(`data import --map`)."
                 )

@@ -26,7 +26,9 @@ class BatchLabels:
     @property
     def note(self) -> str:
         """What a person should know of how they were read."""
-        others = f" There are labels of {' and '.join(self.others)} too, which were not read." if self.others else ""
+        *first, last = self.others or ("",)
+        named = f"{', '.join(first)} and {last}" if first else last
+        others = f" There are labels of {named} too, which were not read." if self.others else ""
         return f"Read as {self.label_format}.{others}"
 
 

@@ -52,7 +52,8 @@ def _stem(name: str) -> str:
 def _note(unread: list[str], named: list[str]) -> str:
     listed = ", ".join(unread[:_SHOWN])
     more = f" and {len(unread) - _SHOWN} more" if len(unread) > _SHOWN else ""
-    said = f"{len(unread)} files that may hold labels or metadata were not read: {listed}{more}."
+    files, were = ("file", "was") if len(unread) == 1 else ("files", "were")
+    said = f"{len(unread)} {files} that may hold labels or metadata {were} not read: {listed}{more}."
     if not named:
         return said
-    return f"{said} {len(named)} are named as pictures are: with format yolo they are read, classes by their numbers."
+    return f"{said} Named as pictures are: {len(named)}; format yolo reads them, classes by their numbers."

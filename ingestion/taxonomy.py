@@ -28,10 +28,11 @@ class ClassMap:
         return frozenset(name for names_ in found for name in names_)
 
 
-def map_classes(taxonomy: TaxonomySection, box_counts: Mapping[str, int]) -> ClassMap:
+def map_classes(taxonomy: TaxonomySection, box_counts: Mapping[str, int], batch: str = "") -> ClassMap:
     """Map every name of `box_counts`; names match exactly first, then without case where only one thing is meant.
 
-    A name that only says "ignore" (KITTI's DontCare) is an ignore region of every class where the taxonomy is silent.
+    Errors name `batch`. A name that only says "ignore" (KITTI's DontCare) is an ignore region of every
+    class where the taxonomy is silent.
 
     Raises:
         UnmappedClassError: names with boxes that the taxonomy does not know; it lists them all with their counts.
@@ -51,7 +52,7 @@ def map_classes(taxonomy: TaxonomySection, box_counts: Mapping[str, int]) -> Cla
         else:
             outcomes[name] = (meaning.removeprefix("class:"),) if meaning != "drop:" else ()
     if unmapped:
-        raise UnmappedClassError(_describe(unmapped, taxonomy))
+        raise UnmappedClassError(_describe(unmapped, taxonomy, batch))
     return ClassMap(taxonomy.classes, outcomes, frozenset(ignored))
 
 
@@ -92,11 +93,12 @@ def _meaning(rules: Mapping[str, str], name: str) -> str | None:
     return alike.pop() if len(alike) == 1 else None
 
 
-def _describe(unmapped: Mapping[str, int], taxonomy: TaxonomySection) -> str:
+def _describe(unmapped: Mapping[str, int], taxonomy: TaxonomySection, batch: str) -> str:
     by_count = sorted(unmapped.items(), key=lambda item: (-item[1], item[0]))
-    listed = ", ".join(f"{name!r} ({count:,} boxes)" for name, count in by_count)
+    listed = ", ".join(f"{name!r} ({count:,} {'box' if count == 1 else 'boxes'})" for name, count in by_count)
+    number = "1 class" if len(by_count) == 1 else f"{len(by_count)} classes"
     return (
-        f"The taxonomy does not know {len(by_count)} classes of the batch: {listed}. "
+        f"The taxonomy does not know {number} of {f'batch {batch!r}' if batch else 'the batch'}: {listed}. "
         f"Its classes are {', '.join(taxonomy.classes)}; name the others under aliases, drop or ignore. "
         f"To paste, with a class for each {_TO_FILL_IN}: {alias_line(by_count, taxonomy.classes)}"
     )

@@ -192,6 +192,7 @@ def test_explain_tells_why_a_frame_that_is_gone_was_dropped(store, capsys):
         "score": 3.0,
         "limit": 4.0,
         "twin": "b" * 64,
+        "twin_path": f"one/front/{'b' * 64}.jpg",
         "detail": "3 bits from the kept frame, limit 4",
     }
 

@@ -67,7 +67,7 @@ def test_known_files_that_are_no_data_are_counted_not_quarantined(tmp_path):
 def test_files_that_may_hold_labels_and_were_not_read_are_named(tmp_path):
     batch = bring_in(write(tmp_path / "b", {"a.jpg": picture(1), "a.xml": "<annotation/>"}))
 
-    assert "1 files that may hold labels or metadata were not read: a.xml." in batch.notes
+    assert "1 file that may hold labels or metadata was not read: a.xml." in batch.notes
 
 
 def test_links_are_quarantined_and_not_followed(tmp_path):
@@ -143,8 +143,21 @@ def test_all_unmapped_classes_are_listed_with_counts(tmp_path):
     document = coco([(1, "a.jpg")], boxes, ((1, "tram"), (2, "van"), (3, "boat")))
     write(tmp_path / "b", {"a.jpg": picture(1), "labels.json": document})
 
-    with pytest.raises(UnmappedClassError, match=r"2 classes of the batch: 'van' \(2 boxes\), 'tram' \(1 boxes\)"):
+    with pytest.raises(UnmappedClassError, match=r"2 classes of batch 'b': 'van' \(2 boxes\), 'tram' \(1 box\)"):
         bring_in(tmp_path / "b")
+
+
+def test_labels_of_formats_that_are_not_read_are_told_as_a_list():
+    from driveflow.formats.label_set import no_labels
+    from ingestion.read_labels import BatchLabels
+
+    notes = [BatchLabels(no_labels(), "coco", ("cvat", "voc", "yolo")[:count]).note for count in (0, 1, 3)]
+
+    assert notes == [
+        "Read as coco.",
+        "Read as coco. There are labels of cvat too, which were not read.",
+        "Read as coco. There are labels of cvat, voc and yolo too, which were not read.",
+    ]
 
 
 def test_the_taxonomy_maps_drops_and_ignores(tmp_path):
@@ -413,7 +426,7 @@ def test_text_files_named_like_pictures_are_told_with_what_reads_them(tmp_path):
     batch = bring_in(write(tmp_path / "b", files))
 
     (note,) = [note for note in batch.notes if "not read" in note]
-    assert "labels/a.txt, labels/notes.txt. 1 are named as pictures are: with format yolo they are read" in note
+    assert "labels/a.txt, labels/notes.txt. Named as pictures are: 1; format yolo reads them" in note
 
 
 @pytest.mark.parametrize("folder", [".ipynb_checkpoints", ".driveflow/store", ".git", "sub/.dvc/cache"])
