@@ -100,7 +100,7 @@ def _text(verdict: "Verdict") -> str:
 
 
 def _row(rule: "RuleResult") -> dict[str, str | float | int | None]:
-    from driveflow.pages.clip import clipped
+    from cli.reasons import shown_reason
 
     interval, counts = rule.interval, rule.counts
     return {
@@ -110,7 +110,7 @@ def _row(rule: "RuleResult") -> dict[str, str | float | int | None]:
         "limit": rule.limit,
         "95 % interval": f"{interval.low:+.3f} to {interval.high:+.3f}" if interval is not None else None,
         "drives": counts.drive_groups if counts is not None else None,
-        "why": clipped(rule.reason, _REASON_CHARS),
+        "why": shown_reason(rule.reason, _REASON_CHARS),
     }
 
 

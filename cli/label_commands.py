@@ -112,7 +112,9 @@ def status(
     from labeling.status import campaign_status
 
     store = place_from(workspace, profile).store
-    emit(_value(campaign_status(store, find_campaign(store, campaign))), output)
+    value = _value(campaign_status(store, find_campaign(store, campaign)))
+    facts = {name: item for name, item in value.items() if name != "problems"}
+    emit(value, output, "\n".join([as_text(facts), *(f"problem: {text}" for text in value["problems"])]))
 
 
 @app.command()

@@ -55,7 +55,7 @@ def list_versions(
         registry.require_model(model)
     names = [model] if model else registry.models()
     rows = [_line(row) for name in names for row in registry.versions(name)]
-    emit(rows, output, table(rows) if rows else "No model has a version yet.")
+    emit(rows, output, table([_short(row) for row in rows]) if rows else "No model has a version yet.")
 
 
 @app.command()
@@ -259,6 +259,12 @@ def _line(row: "ModelVersionRow") -> "dict[str, Json]":
         "model_uri": row.model_uri,
         "created_at": row.created_at,
     }
+
+
+def _short(line: "Mapping[str, Json]") -> "dict[str, Json]":
+    """Return what fits into a line of a terminal; `models show` has the rest."""
+    told = {name: line[name] for name in ("model", "version", "state")}
+    return {**told, "digest": str(line["digest"])[:_DIGEST_LETTERS], "created": str(line["created_at"])[:19]}
 
 
 def _champion_then(found: "Sequence[Reign]") -> "dict[str, Json] | None":

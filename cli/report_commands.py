@@ -125,7 +125,7 @@ def _text(title: str, verdict: "Mapping[str, Json]", report: str) -> str:
 def _rule(rule: "Json") -> "dict[str, Json]":
     from collections.abc import Mapping
 
-    from driveflow.pages.clip import clipped
+    from cli.reasons import shown_reason
 
     if not isinstance(rule, Mapping):
         return {}
@@ -134,5 +134,5 @@ def _rule(rule: "Json") -> "dict[str, Json]":
         "outcome": rule.get("outcome"),
         "value": rule.get("value"),
         "limit": rule.get("limit"),
-        "why": clipped(str(rule.get("reason", "")), _REASON_CHARS),
+        "why": shown_reason(str(rule.get("reason", "")), _REASON_CHARS),
     }

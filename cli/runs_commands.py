@@ -100,7 +100,8 @@ def logs(
     files = _log_files(found, workspace, [row.step for row in ledger.steps(found.run_id)], step)
     texts = {name: _read(path, tail) for name, path in files.items()}
     whole = "\n".join(f"==> {name} <==\n{text}" for name, text in texts.items())
-    emit({"run_id": found.run_id, "logs": texts}, output, texts[step] if step else whole)
+    said = texts[step] if step else whole
+    emit({"run_id": found.run_id, "logs": texts}, output, said or f"The log of {step} is empty: it had nothing to say.")
 
 
 def _find(ledger: "Ledger", name: str) -> "RunRow":

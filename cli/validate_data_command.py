@@ -153,7 +153,7 @@ def _text(report: "DataReport") -> str:
 
 
 def _row(check: "Check") -> "dict[str, bool | int | float | str | None]":
-    from driveflow.pages.clip import clipped
+    from cli.reasons import shown_reason
 
     return {
         "check": check.name,
@@ -163,5 +163,5 @@ def _row(check: "Check") -> "dict[str, bool | int | float | str | None]":
         "block over": check.block,
         "found": check.found,
         "of": check.n,
-        "why": clipped(check.reason, _REASON_CHARS),
+        "why": shown_reason(check.reason, _REASON_CHARS),
     }

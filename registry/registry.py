@@ -171,7 +171,13 @@ class Registry:
         """
         known = self.models()
         if model not in known:
-            raise NotFoundError(f"There is no model {model!r}; known: {', '.join(known[:5]) or 'none'}.")
+            named = f"known: {', '.join(known[:5]) or 'none'}"
+            if self._ledger.model_events(model):
+                raise NotFoundError(
+                    f"Model {model!r} has no version yet ({named}): none has passed its gate. "
+                    f"`driveflow models history {model}` tells what happened."
+                )
+            raise NotFoundError(f"There is no model {model!r}; {named}.")
 
     def versions(self, model: str) -> list[ModelVersionRow]:
         """Return the versions of a model, oldest first; of an unknown model none."""

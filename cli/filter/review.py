@@ -1,6 +1,6 @@
 """`driveflow filter review`: let people judge a sample of what a rule did, and say how often it was right."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from driveflow.by_hand import Said
     from driveflow.canonical import Json
+    from driveflow.ledger.rows import RunRow
     from driveflow.place import Place
     from driveflow.snapshots import Snapshot
     from filtering.review import Band, BandPrecision, Case
@@ -121,25 +122,37 @@ def _find(rule: str, text: str, where: "tuple[Path, str]", per_band: int, seed: 
         found = [] if selection is None else selection["rule"].to_pylist()
         known = ", ".join(sorted({*dropped, *found} - {""}))
         raise UsageError(
-            f"{rule!r} dropped and found nothing in {snapshot.snapshot_id[:16]}. Rules that did: {known or 'none'}."
+            f"{rule!r} dropped and found nothing in {snapshot.snapshot_id[:16]}{_whose(snapshot, place_from(*where))}. "
+            f"Rules that did: {known or 'none'}.{'' if text else ' --snapshot names another.'}"
         )
     return _Review(rule, snapshot, bands(cases, per_band, seed))
 
 
 def _selection(snapshot: "Snapshot", place: "Place") -> "pa.Table | None":
     """Return what the newest search over the snapshot selected; None where no run is known that searched."""
-    from cli.open_ledger import ledger_of
     from driveflow.parquet_bytes import table_of
     from driveflow.reuse import read_object
+
+    found = (str(outputs.get(_SEARCH_STEP, {}).get("selection", "")) for _, outputs in _runs_over(snapshot, place))
+    selected = next(filter(None, found), "")
+    return table_of(read_object(selected)) if selected else None
+
+
+def _whose(snapshot: "Snapshot", place: "Place") -> str:
+    """Return the flow that the snapshot was filtered for, for a person who meant that of another."""
+    flows = sorted({run.flow for run, _ in _runs_over(snapshot, place)})
+    return f", of flow {', '.join(flows)}" if flows else ""
+
+
+def _runs_over(snapshot: "Snapshot", place: "Place") -> "Iterator[tuple[RunRow, dict[str, Mapping[str, Json]]]]":
+    """Yield the runs that filtered to the snapshot, the newest first, with the outputs of their steps."""
+    from cli.open_ledger import ledger_of
 
     ledger = ledger_of(place)
     for run in ledger.runs(limit=_RUNS) if ledger else []:
         steps = {step.step: step.outputs for step in ledger.steps(run.run_id)} if ledger else {}
-        made = str(steps.get(_FILTER_STEP, {}).get("snapshot", ""))
-        selected = str(steps.get(_SEARCH_STEP, {}).get("selection", ""))
-        if selected and made.partition("#")[0] == snapshot.folder:
-            return table_of(read_object(selected))
-    return None
+        if str(steps.get(_FILTER_STEP, {}).get("snapshot", "")).partition("#")[0] == snapshot.folder:
+            yield run, steps
 
 
 def _take(under_review: _Review, path: Path, store: str, who: str) -> None:

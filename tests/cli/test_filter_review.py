@@ -104,7 +104,7 @@ def test_finds_of_a_corner_case_are_those_of_the_run_that_made_the_snapshot(tmp_
     assert code == 0
     assert json.loads(out)["bands"][0]["cases"] == 1
     assert refused == 2
-    assert f"Rules that did: {RULE}, night." in err
+    assert f"in {filtered.snapshot_id[:16]}, of flow city. Rules that did: {RULE}, night. --snapshot names" in err
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,16 @@ def test_what_was_collected_counts_in_the_status(sent, tmp_path, capsys):
     assert (status["answered"], status["not_returned"], status["boxes"]) == (1, 1, 1)
 
 
+def test_the_status_names_what_could_not_be_used_line_by_line(sent, tmp_path, capsys):
+    call(
+        capsys, "label", "collect", sent, "--from", str(answer(tmp_path, sent, about("a"), about("b 1"), about("b 2")))
+    )
+
+    lines = call(capsys, "label", "status", sent)[1].splitlines()
+
+    assert [line.partition(": ")[0] for line in lines[-3:]] == ["refused", "problem", "problem"]
+
+
 def test_what_cannot_be_used_is_named_and_the_rest_is_taken(sent, tmp_path, capsys):
     path = answer(tmp_path, sent, about("a"), *(about(f"unknown {number}") for number in range(7)))
 

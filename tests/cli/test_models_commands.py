@@ -30,6 +30,26 @@ def test_list_tells_every_version(registry, capsys):
     ]
 
 
+def test_list_for_a_person_fits_into_a_line_of_a_terminal(registry, capsys):
+    version = promoted(registry, "a")
+
+    lines = call(capsys, "models", "list")[1].splitlines()
+
+    assert version.digest[:12] in lines[1]
+    assert max(map(len, lines)) <= 80
+
+
+def test_a_model_of_which_none_has_passed_is_told_from_one_that_there_is_not(registry, capsys):
+    recorded(registry, "a", "BLOCK")
+
+    _, _, known = call(capsys, "models", "show", MODEL)
+    _, _, unknown = call(capsys, "models", "show", "town")
+
+    assert f"Model '{MODEL}' has no version yet" in known
+    assert f"`driveflow models history {MODEL}`" in known
+    assert "There is no model 'town'; known: none." in unknown
+
+
 def test_list_of_an_empty_registry_is_empty(registry, capsys):
     assert call(capsys, "models", "list", "-o", "json")[:2] == (0, "[]\n")
     assert call(capsys, "models", "list")[1] == "No model has a version yet.\n"

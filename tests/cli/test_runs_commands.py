@@ -81,6 +81,12 @@ def test_logs_of_a_step(ledger, capsys):
     assert call(capsys, "runs", "logs", "curate-1", "plan_run", "-n", "1")[1] == "three �\n"
 
 
+def test_a_log_in_which_nothing_stands_is_told_as_such(ledger, tmp_path, capsys):
+    (tmp_path / ".driveflow/runs/curate-1/logs/plan_run.log").write_bytes(b"")
+
+    assert call(capsys, "runs", "logs", "curate-1", "plan_run")[1].startswith("The log of plan_run is empty")
+
+
 def test_logs_of_all_steps_come_in_the_order_they_began(ledger, capsys):
     value = json.loads(call(capsys, "runs", "logs", "curate-1", "-o", "json")[1])
 
