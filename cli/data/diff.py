@@ -1,11 +1,11 @@
 """`driveflow data diff`: what leads from one snapshot to another."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
+from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, table
 
 _LARGEST = 12
 
@@ -45,9 +45,6 @@ def _text(found: Mapping[str, Any]) -> str:
     tables = [(name, *(f"{found[name][kind]:,}" for kind in kinds)) for name in ("frames", "sources", "boxes")]
     classes = [(row["class_name"], *(f"{row[kind]:,}" for kind in kinds[:3])) for row in found["by_class"]]
     largest = found["by_drive"]["largest"][:_LARGEST]
-    drives = [
-        tuple(f"{value:,}" if isinstance(value, int) else str(value) for value in row.values()) for row in largest
-    ]
     looked = [(row["class_name"], f"{row['looked_for_now']:,}", f"{row['no_longer']:,}") for row in found["annotated"]]
     moves = [(kind, move, f"{count:,}") for kind in ("splits", "class_changes") for move, count in found[kind].items()]
     parts = {"frames": found["changed"], "boxes": found["boxes_changed"]}
@@ -55,12 +52,23 @@ def _text(found: Mapping[str, Any]) -> str:
         drawn(("from A to B", *kinds), tables),
         _unchanged_but(found),
         drawn(("class", *kinds[:3]), classes) if classes else "",
-        drawn([name.replace("_", " ") for name in largest[0]], drives) if drives else "",
+        _drives(largest) if largest else "",
         drawn(("class", "looked for now", "no longer"), looked) if looked else "",
         drawn(("of", "from -> to", "count"), moves) if moves else "",
         "\n".join(line for name, counts in parts.items() if (line := _changed_in(name, counts))),
         *_examples(found["examples"]),
     )
+
+
+def _drives(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return changes by drive: columns in which something stands, and the name, which may be long, on one line."""
+    from cli.data.tell_import import visible
+
+    names = [name for name in rows[0] if name != "drive" and any(row[name] for row in rows)]
+    told = [
+        {name.replace("_", " "): row[name] for name in names} | {"drive": visible(str(row["drive"]))} for row in rows
+    ]
+    return table(told)
 
 
 def _changed_in(what: str, counts: Mapping[str, int]) -> str:
@@ -78,9 +86,26 @@ def _unchanged_but(found: Mapping[str, Any]) -> str:
 
 
 def _examples(examples: Mapping[str, Any]) -> list[str]:
+    from cli.data.tell_import import visible
+
     lines = []
     for kind, rows in examples.items():
         for row in rows:
-            what = f"{row['before']} -> {row['after']}" if "before" in row else row.get("class_name", "")
-            lines.append(f"  {kind.replace('_', ' ')}: {row['name']} {what}")
+            what = _what_changed(row) if "before" in row else _box(row) if "class_name" in row else ""
+            lines.append(visible(f"  {kind.replace('_', ' ')}: {row['name']} {what}".rstrip()))
     return lines
+
+
+def _what_changed(row: Mapping[str, Any]) -> str:
+    before, after = row["before"], row["after"]
+    return ", ".join(f"{part.replace('_', ' ')} {_value(before[part])} -> {_value(after[part])}" for part in after)
+
+
+def _value(value: Any) -> str:  # noqa: ANN401 a cell of a table
+    if value is None or value == "":
+        return "none"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _box(row: Mapping[str, Any]) -> str:
+    return f"{row['class_name']} at {' '.join(_value(row[corner]) for corner in ('x1', 'y1', 'x2', 'y2'))}"

@@ -517,6 +517,23 @@ def test_the_difference_of_two_snapshots_is_told_by_class_and_drive(may, data):
     assert (changed["before"]["x1"], changed["after"]["x1"]) == (4.0, 5.0)
 
 
+def test_a_difference_in_words_has_values_and_no_python(may, data, capsys):
+    data("import", may, "--as", "may")
+    far = "a_still_whose_name_is_as_long_as_those_of_exports_are_and_of_others_too.jpg"
+    labels = coco([(1, "a.jpg"), (2, "b.jpg")], [(1, 1, 1, (5, 5, 20, 10))])
+    write(may, {"labels.json": labels, far: picture(5)})
+    data("import", may, "--as", "may")
+
+    _, words, _ = call(capsys, "data", "diff", "may~1", "may")
+
+    lines = [line.strip() for line in words.splitlines()]
+    assert "boxes changed: may/a.jpg x1 4 -> 5, x2 24 -> 25" in lines
+    assert "boxes removed: may/a.jpg truck at 30 5 39 14" in lines
+    assert f"frames added: may/{far}" in lines
+    assert "frames added  boxes removed  boxes changed  drive" in lines
+    assert f"1              0              0  may/{far}" in lines
+
+
 def test_a_box_that_only_got_another_id_did_not_change(two, data):
     data("merge", "may", "june", "--as", "both")
 
