@@ -42,7 +42,8 @@ def filter_frames(request: FilterRequest) -> FilterOutcome:
     Frames whose pixels were not measured are quarantined. Frames of val and hold-out are never thinned and never the
     twin of a training frame. Training frames are dropped by the filters of the catalog, and what these leave is thinned
     by the leader rule. Frames of a corner case are, up to its quota, spared by everything but dead limits, frames that
-    are rare by their pixels alone by thinning; what a person said should stay is spared by everything.
+    are rare by their pixels alone by thinning, those of another scene than their population by relative limits. What a
+    person said should stay is spared by everything.
     """
     judged, batches = judge_in_order(request)
     decisions = judged.decisions

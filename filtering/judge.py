@@ -8,13 +8,13 @@ import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.predicates import Mask
-from filtering.catalog import FrameFilter, frame_filters
+from filtering.catalog import frame_filters
 from filtering.decisions import Decision, Decisions, Ints, score_texts
 from filtering.equal_pixels import Lookalikes
 from filtering.filter_request import FilterRequest
 from filtering.kept_index import Judged, KeptFrames
-from filtering.measured import MeasuredFrames
 from filtering.near_duplicates import REASONS, RULES, UNITS, Twins
+from filtering.other_scenes import Scored, other_scenes
 from filtering.rare_pixels import rare_by_pixels
 from filtering.rarity import labeled_mask, shielded_frames
 from filtering.thin_batch import BatchOutcome, Known, NewFrames, thin_batch
@@ -74,16 +74,18 @@ def _keep_other_splits(frames: pa.Table, decisions: Decisions) -> None:
 
 def _drop_alone(request: FilterRequest, before: Judged, decisions: Decisions) -> dict[str, str]:
     """Drop what a filter rejects by itself; return which frames are shielded, and by which corner case."""
-    frames, filters = request.tables.frames, frame_filters(request.filters)
-    judged = _training_rows(request)
+    frames, judged = request.tables.frames, _training_rows(request)
     measured = request.measured(judged)
+    scored = [(item, item.score(measured)) for item in frame_filters(request.filters)]
     nobody = np.zeros(frames.num_rows, np.bool_)
-    _drop_defects((judged, measured), [item for item in filters if not item.spares_rare], decisions, nobody)
+    _drop_defects(judged, [found for found in scored if not found[0].spares_rare], decisions, nobody)
     alive = frames["frame_id"].filter(pa.array(decisions.open)).combine_chunks()
     used = _taken(before, "corner_case")
     shield = shielded_frames(request.tables, request.corner_cases, request.predictions, alive, used)
     spared = _among(request, shield)
-    _drop_defects((judged, measured), [item for item in filters if item.spares_rare], decisions, spared)
+    if request.filters.shield.enabled:
+        spared[judged] |= other_scenes(measured, scored, request.filters.shield.min_bits)
+    _drop_defects(judged, [found for found in scored if found[0].spares_rare], decisions, spared)
     return shield
 
 
@@ -101,12 +103,8 @@ def _taken(before: Judged, reason: str) -> dict[str, int]:
     return {row["values"].removeprefix(_SHIELDED_BY): row["counts"] for row in counts.to_pylist()}
 
 
-def _drop_defects(
-    frames: tuple[Ints, MeasuredFrames], filters: Sequence[FrameFilter], decisions: Decisions, spared: Mask
-) -> None:
-    judged, measured = frames
-    for item in filters:
-        scores = item.score(measured)
+def _drop_defects(judged: Ints, scored: Sequence[Scored], decisions: Decisions, spared: Mask) -> None:
+    for item, scores in scored:
         beyond = np.flatnonzero(~item.keep(scores) & ~spared[judged] & decisions.open[judged])
         beyond = beyond[decisions.let_go(judged[beyond])]
         detail = score_texts(scores[beyond], f"{item.unit} {{:g}}, limit {item.limit:g}")
