@@ -25,9 +25,12 @@ def key_column(keys: Sequence[Key]) -> pl.Series:
     (['7', '7', '7', ''], ['1', '2'])
     """
     try:
-        return pl.Series(pa.array(keys, pa.int64())).cast(pl.String).fill_null("")
+        found = pa.array(keys)
     except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return pl.Series([key_text(key) for key in keys], dtype=pl.String)
+        found = None
+    if found is not None and pa.types.is_integer(found.type):
+        return pl.Series(found).cast(pl.String).fill_null("")
+    return pl.Series([key_text(key) for key in keys], dtype=pl.String)
 
 
 def as_ids(keys: Sequence[str], kind: pl.DataType) -> pl.Series:
