@@ -83,6 +83,7 @@ def box(dice: random.Random) -> dict:
 
 def main() -> None:
     """Do both at the same time."""
+    print("compiling ahead what would be compiled at its first use: once, and it takes a minute or more", flush=True)
     started_s = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor() as pool:
         for part in [pool.submit(work, Path(folder)) for work in (curate, judge)]:
