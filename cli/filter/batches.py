@@ -28,11 +28,19 @@ def batches(
     """
     from cli.snapshot_argument import find_snapshot
 
-    rows = _rows(find_snapshot(snapshot, workspace, profile, "filter_frames"))
-    emit({"batches": cast("Json", rows)}, output, table(rows) if rows else "No frame came in.")
+    rows, nothing_new = _rows(find_snapshot(snapshot, workspace, profile, "filter_frames"))
+    text = [table(rows) if rows else "No frame came in."]
+    text += [
+        f"{name}: nothing new, its frames came with batches before: {count:,}."
+        if count
+        else f"{name}: no frame of it came in."
+        for name, count in nothing_new.items()
+    ]
+    emit({"batches": cast("Json", rows), "nothing_new": {**nothing_new}}, output, "\n".join(text))
 
 
-def _rows(snapshot: "Snapshot") -> "list[dict[str, Json]]":
+def _rows(snapshot: "Snapshot") -> "tuple[list[dict[str, Json]], dict[str, int]]":
+    """Return what came of each batch, and how many frames those have that brought none of their own."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -49,7 +57,8 @@ def _rows(snapshot: "Snapshot") -> "list[dict[str, Json]]":
         raise UsageError(f"{snapshot.uri} was not filtered batch by batch; see filters.by_arrival.")
     decisions = snapshot.decisions()
     ids = decisions["frame_id"].combine_chunks()
-    came, _ = arrivals(ids, pa.concat_tables([item.sources() for item in lineage(snapshot)]), arrival)
+    sources = pa.concat_tables([item.sources() for item in lineage(snapshot)])
+    came, _ = arrivals(ids, sources, arrival)
     twin = pc.fill_null(pc.index_in(decisions["twin"], value_set=ids), -1).to_numpy().astype(np.int64)
     earlier = (twin >= 0) & (came[twin] < came)
     verdict = decisions["verdict"].to_numpy()
@@ -59,4 +68,7 @@ def _rows(snapshot: "Snapshot") -> "list[dict[str, Json]]":
         counts: dict[str, Json] = {word: int((mine & (verdict == word)).sum()) for word in VERDICTS}
         row: dict[str, Json] = {"batch": name or "no batch", "frames": int(mine.sum()), **counts}
         rows += [row | {"twin came before": int((mine & earlier).sum())}] if mine.any() else []
-    return rows
+    known = sources.filter(pc.is_in(sources["frame_id"], value_set=ids))
+    rest = [name for number, name in enumerate(arrival) if not (came == number).any()]
+    frames = (known.filter(pc.equal(known["batch"], name))["frame_id"] for name in rest)
+    return rows, {name: pc.count_distinct(ids).as_py() for name, ids in zip(rest, frames, strict=True)}

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -132,6 +133,26 @@ def test_batches_tells_what_came_of_each_batch_and_whose_twin_came_before(store,
     ]
     assert refused == 2
     assert "by_arrival" in err
+
+
+def test_batches_that_brought_no_frame_of_their_own_are_named(store, capsys):
+    frames = [Made("a" * 64, 0, drive="monday"), Made("b" * 64, 0xFFFF00, drive="monday")]
+    built = snapshot(frames)
+    again = built.sources.slice(0, 1).set_column(1, "batch", pa.array(["tuesday"]))
+    days = ("monday", "tuesday", "friday")
+    tables_ = replace(built, sources=pa.concat_tables([built.sources, again]))
+    outcome = filter_frames(FilterRequest(tables_, measured(frames), FilterSection(), arrival=days))
+    made_by = {"step": "filter_frames", "arrival": list(days)}
+    filtered = write_snapshot(store, outcome.kept_tables, Beside(decisions=outcome.decisions), made_by)
+
+    _, words, _ = call(capsys, "filter", "batches", filtered.uri)
+    _, out, _ = call(capsys, "filter", "batches", filtered.uri, "-o", "json")
+
+    assert words.splitlines()[2:] == [
+        "tuesday: nothing new, its frames came with batches before: 1.",
+        "friday: no frame of it came in.",
+    ]
+    assert json.loads(out)["nothing_new"] == {"tuesday": 1, "friday": 0}
 
 
 def test_verify_refuses_a_snapshot_without_decisions(store, capsys):
