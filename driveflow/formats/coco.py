@@ -245,7 +245,7 @@ class _CocoFile:
         self, keys: Sequence[str], images: Sequence[CocoImage], paths: Sequence[str]
     ) -> Sequence[int | None]:
         """Return which classes were looked for in each picture; useless boxes are no example of "nothing to see"."""
-        if not self.useless and not self.lost and all(image.annotated_classes is None for image in images):
+        if paths and not self.useless and not self.lost and all(image.annotated_classes is None for image in images):
             return [self.builder.class_list(self.all_names) if self.all_names else None] * len(paths)
         numbers: dict[tuple[str, ...], int | None] = {(): None}
         found: list[int | None] = []
