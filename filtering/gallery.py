@@ -18,6 +18,7 @@ from filtering.fingerprint import Pixels
 from filtering.shown import most, small_enough
 
 _PAIRS, _MISSES, _BORDERLINE, _FOUND = 12, 6, 4, 8  # pictures a section shows at most
+_NAMES = {"budget": "rest of the budget"}  # what was chosen for no reason of its own
 _SPARED = ("corner_case", "rare_by_pixels")
 _CONTENTS = (
     ("reasons", "By reason"),
@@ -73,24 +74,42 @@ def selection_gallery(request: CornerCaseRequest, selection: Selection, pixels: 
     rows = selection.table.to_pylist()
     groups: dict[str, list[str]] = {}
     for row in rows:
-        groups.setdefault(row["rule"] or row["reason"], []).append(row["frame_id"])
+        groups.setdefault(row["rule"] or _NAMES.get(row["reason"], row["reason"]), []).append(row["frame_id"])
 
     def build(share: float) -> str:
         bars = [Bar(name, len(found), str(len(found))) for name, found in groups.items()]
         body = [
             html.element("h1", {}, "What goes to annotators"),
-            html.cards([html.Card(name.replace("_", " "), str(count)) for name, count in selection.counts.items()]),
-            html.section("Frames by reason", bar_chart("Frames by reason", bars, parts.top(bars))),
+            html.cards(
+                [html.Card(name.replace("_", " "), f"{count:,}") for name, count in told_counts(selection).items()]
+            ),
+            html.section("Frames by reason", bar_chart("Frames by reason", bars, parts.top(bars)))
+            if bars
+            else html.empty(_why_none(selection)),
         ]
         told = {item.name: _score_of(item) for item in selection.finds if item.miner == "rule"}
         for name, found in groups.items():
             shown = [(frame_id, name, "") for frame_id in found[: most(_FOUND, share)]]
             note = html.paragraph(told[name]) if name in told else ""
             body.append(html.section(f"{name}: {len(found)} frames", note, album.row(shown, name)))
-        body += [_finds(item, album, share) for item in selection.finds if item.miner != "rule"]
+        body += [
+            _finds(item, album, share) for item in selection.finds if item.miner != "rule" or item.name not in groups
+        ]
         return html.page("Corner cases", body)
 
     return small_enough(build)
+
+
+def told_counts(selection: Selection) -> dict[str, int]:
+    """Return the counts of a selection under the names that pages give them."""
+    return {_NAMES.get(name, name): count for name, count in selection.counts.items()}
+
+
+def _why_none(selection: Selection) -> str:
+    if not selection.counts["candidates"]:
+        return "Nothing is left to label: somebody looked for every class in every kept frame that is asked about."
+    lacking = selection.counts["candidates"]
+    return f"Nothing goes to annotators: the budget pays for no frame, and {lacking:,} lack labels of some class."
 
 
 def _finds(found: Find, album: Album, share: float) -> html.Html:

@@ -14,7 +14,7 @@ from filtering.places import first_places
 from filtering.rarity import evidence
 from filtering.slice_groups import slice_rows
 
-NO_CLASS: Final = "nothing seen"
+NO_CLASS: Final = "class nothing seen"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +70,7 @@ def _classes(material: Material) -> dict[str, Mask]:
         mask[material.rows_of(boxes["frame_id"].filter(pc.equal(boxes["class_name"], name)))] = True
         found[f"class {name}"] = mask
         nothing &= ~mask
-    return {**found, f"class {NO_CLASS}": nothing}
+    return {**found, NO_CLASS: nothing}
 
 
 def _slices(material: Material, slices: Sequence[SliceSection]) -> Groups:

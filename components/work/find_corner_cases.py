@@ -24,7 +24,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     from components.work.table_objects import put_table, read_table
     from filtering.budget import unaffordable
     from filtering.corner_cases import find_corner_cases
-    from filtering.gallery import selection_gallery
+    from filtering.gallery import selection_gallery, told_counts
 
     search = _search(context, str(inputs["snapshot"]))
     request = _request(context, search, read_table(str(inputs["signals"])))
@@ -40,7 +40,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         counts=selection.counts,
         metrics=outlook_metrics(selection),
         pages={
-            "summary": counts_page("Corner cases and labeling budget", selection.counts, more),
+            "summary": counts_page("Corner cases and labeling budget", told_counts(selection), more),
             "gallery": selection_gallery(request, selection, search.pixels),
         },
         objects=tuple(uri for uri in (selected, predicted, finds) if uri),

@@ -61,12 +61,13 @@ def _coverage(ahead: "Outlook") -> str:
     rows = [
         ("what is labeled", *_figures(ahead.before)),
         ("this selection", *_figures(ahead.after)),
-        (f"the next {ahead.next_frames:,} frames", *_figures(ahead.beyond)),
     ]
-    words = [
-        f"First reached by this selection: {_names(ahead.new_groups)}.",
-        f"First reached by the next {ahead.next_frames:,} frames: {_names(ahead.next_groups)}.",
-    ]
+    words = [f"First reached by this selection: {_names(ahead.new_groups)}."]
+    if ahead.next_frames:
+        rows.append((f"the next {ahead.next_frames:,} frames", *_figures(ahead.beyond)))
+        words.append(f"First reached by the next {ahead.next_frames:,} frames: {_names(ahead.next_groups)}.")
+    else:
+        words.append("More frames would bring nothing nearer: what is left looks like what is labeled or chosen.")
     return f"## Coverage\n\n{markdown_table(header, rows)}\n" + "\n\n".join(words) + "\n"
 
 
@@ -76,5 +77,8 @@ def _figures(part: "Coverage") -> tuple[str, str, str, str]:
 
 
 def _names(groups: tuple[str, ...]) -> str:
+    from filtering.groups import NO_CLASS
+
+    told = ["frames in which nothing is seen" if name == NO_CLASS else name for name in groups[:_MOST_NAMES]]
     more = f" and {len(groups) - _MOST_NAMES} more" if len(groups) > _MOST_NAMES else ""
-    return ", ".join(groups[:_MOST_NAMES]) + more if groups else "no drive, class or slice"
+    return ", ".join(told) + more if groups else "no drive, class or slice that was not reached before"

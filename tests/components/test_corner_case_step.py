@@ -50,6 +50,15 @@ def test_the_summary_states_each_score_and_what_the_selection_adds(tmp_path):
     assert (result.metrics["groups_reached_first"], result.metrics["groups_reached_next"]) == (2, 1)
 
 
+def test_a_budget_for_all_that_is_left_names_no_next_frames(tmp_path):
+    summary = run(tmp_path, settings(budget_frames=9)).pages["summary"]
+
+    assert "| rest of the budget | 2 |" in summary
+    assert "the next 0 frames" not in summary
+    assert "More frames would bring nothing nearer" in summary
+    assert "class nothing seen" not in summary
+
+
 def test_ac_a14_every_score_states_formula_unit_and_reference_on_the_pages_and_as_json(tmp_path):
     rule = CornerCaseSection(name="cars", where=WhereSection(classes=(CLASSES[0],)))
     rare = CornerCaseSection(name="rare", miner="rare_frames", settings=MinerSection(reference="labeled"))

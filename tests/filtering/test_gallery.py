@@ -120,7 +120,23 @@ def test_the_page_of_a_selection_shows_each_rule_with_what_the_model_saw(pixels)
 
     assert "night: 1 frames" in page
     assert "control: 1 frames" in page
+    assert "rest of the budget: 2 frames" in page
     assert page.count("data:image/jpeg;base64,") == 4
+
+
+@pytest.mark.parametrize(
+    ("labeled", "words"),
+    [(True, "Nothing is left to label"), (False, "the budget pays for no frame, and 1 lack labels of some class")],
+)
+def test_the_page_of_a_selection_of_nothing_says_why_and_shows_what_was_found(labeled, words):
+    made = Made("a", attributes={"time_of_day": "night"}, labeled=labeled)
+    request = CornerCaseRequest(snapshot([made]), measured([made]), LabelingSection(budget_frames=0), (NIGHT,))
+
+    page = selection_gallery(request, find_corner_cases(request), Shown({}))
+
+    assert words in page
+    assert "1 found, 0 taken" in page
+    assert "<svg" not in page
 
 
 def test_the_page_of_a_selection_shows_what_a_miner_found_with_its_score_and_formula(pixels):
