@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from driveflow.flow.sections import NearDuplicateSection
-from filtering.catalog import FrameFilter, frame_filters
+from filtering.catalog import FrameFilter, frame_filters, setting_of
 from filtering.filter_frames import FilterOutcome, FilterRequest, filter_frames, measured_frames
 from filtering.measured import Column, Mask
 
@@ -25,6 +25,7 @@ class Judged:
     frame_ids: Sequence[str]
     scores: Column
     stays: Mask
+    setting: str  # as the flow file has it, "blur.max_robust_z: 4"
 
     @property
     def beyond(self) -> int:
@@ -69,7 +70,7 @@ def judged_frames(request: FilterRequest, outcome: FilterOutcome) -> list[Judged
     judged = []
     for item in frame_filters(request.filters):
         scores = item.score(measured)
-        judged.append(Judged(item, frame_ids, scores, item.keep(scores)))
+        judged.append(Judged(item, frame_ids, scores, item.keep(scores), setting_of(item.rule, request.filters)))
     return judged
 
 

@@ -75,6 +75,36 @@ FILTERS: dict[str, Callable[[FilterSection], FrameFilter | None]] = {
 }
 
 
+SETTINGS: dict[str, str] = {
+    "exposure.black": "exposure.dead_dark_share",
+    "exposure.white": "exposure.dead_bright_share",
+    "exposure.no_contrast": "exposure.dead_contrast",
+    "exposure.green_cast": "exposure.dead_green_cast",
+    "truncated_tail.dead": "truncated_tail.dead_share",
+    "frozen_camera": "frozen_camera.min_frames",
+    "blur.dead": "blur.dead_sharpness",
+    "blur.smeared": "blur.dead_edge_ratio",
+    "exposure.dark_for_population": "exposure.max_robust_z",
+    "exposure.bright_for_population": "exposure.max_robust_z",
+    "truncated_tail.relative": "truncated_tail.max_robust_z",
+    "blur.relative": "blur.max_robust_z",
+    "low_contrast.relative": "low_contrast.max_robust_z",
+    "swapped_channels": "swapped_channels.max_levels",
+    "soiled_lens": "soiled_lens.max_share",
+}
+"""The setting under `filters` of a flow file from which each filter has its limit."""
+
+
+def setting_of(rule: str, section: FilterSection) -> str:
+    """Return the setting of a filter and its value, as the flow file has them.
+
+    >>> setting_of("blur.relative", FilterSection())
+    'blur.max_robust_z: 4'
+    """
+    part, field = SETTINGS[rule].split(".")
+    return f"{SETTINGS[rule]}: {getattr(getattr(section, part), field):g}"
+
+
 def frame_filters(section: FilterSection) -> tuple[FrameFilter, ...]:
     """Return the filters that `section` asks for, dead limits first."""
     made = (build(section) for build in FILTERS.values())

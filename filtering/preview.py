@@ -51,6 +51,7 @@ class LimitPreview:
             "reason": item.reason,
             "unit": item.unit,
             "limit": item.limit,
+            "setting": self.judged.setting,
             "drops": "above" if self.judged.drops_above else "below",
             "judged": known,
             "beyond": self.judged.beyond,

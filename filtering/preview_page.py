@@ -13,6 +13,10 @@ from filtering.shown import around_limits, missed, most, reasons, small_enough, 
 from filtering.sweeps import Sweep
 
 _PAIRS, _MISSES, _BORDERLINE = 12, 12, 4  # pictures a section shows at most
+_SIGN: Final = (
+    "The last columns name the limit that would drop that share of the frames. Below each limit stands its setting in "
+    "the flow file; max_robust_z has no sign there, and drops what lies so far on the one side."
+)
 _TAIL: Final = 0.01  # of a distribution, that may run off its chart at either end
 _SECTIONS: Final = {
     "reasons": "What would be dropped, by reason",
@@ -132,7 +136,9 @@ def _limits(limits: Sequence[LimitPreview]) -> html.Html:
     rows = []
     for limit in limits:
         wanted = dict(limit.limits)
-        name = html.join([limit.judged.item.rule, html.element("small", {}, limit.judged.item.unit)])
+        name = html.join(
+            [limit.judged.item.rule, html.element("small", {}, f"{limit.judged.item.unit}; {limit.judged.setting}")]
+        )
         rows.append(
             [
                 html.Cell(name, order=limit.judged.item.rule),
@@ -142,7 +148,7 @@ def _limits(limits: Sequence[LimitPreview]) -> html.Html:
                 *(html.number(wanted.get(share), 2) for share in SHARES),
             ]
         )
-    return html.table(columns, rows, "The last columns name the limit that would drop that share of the frames.")
+    return html.table(columns, rows, _SIGN)
 
 
 def _figure(title: str, chart: html.Html) -> html.Html:

@@ -84,5 +84,5 @@ def _around_limit(judged: Judged, album: Album, count: int) -> html.Html:
     beyond, within = (judged.nearest(count, beyond=side) for side in (True, False))
     shown = [(frame_id, "beyond", f"{score:g}") for frame_id, score in beyond]
     shown += [(frame_id, "within", f"{score:g}") for frame_id, score in within]
-    title = f"{item.rule}: {item.unit}, limit {item.limit:g}, {judged.beyond:,} frames beyond"
+    title = f"{item.rule} ({judged.setting}): {item.unit}, limit {item.limit:g}, {judged.beyond:,} frames beyond"
     return html.folded(title, album.row(shown, item.rule), is_open=bool(beyond))

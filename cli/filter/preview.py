@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from driveflow.snapshots import SnapshotTables
     from filtering.filter_frames import FilterRequest
     from filtering.preview import Preview
+    from filtering.sweeps import Sweep, SweepPoint
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,13 +204,27 @@ def _text(seen: "Preview") -> str:
             "beyond": item.judged.beyond,
             "dropped": item.dropped,
             **{f"{share:.1%}": value for share, value in item.limits},
+            "in the flow file": item.judged.setting,
         }
         for item in seen.limits
     ]
     lines += ["", "Each limit, and which would drop that share of the frames:", table(rows)] if rows else []
     for sweep in seen.sweeps:
         points: list[dict[str, Json]] = [
-            {sweep.unit: point.limit, "kept": point.kept, "share": f"{point.kept_share:.1%}"} for point in sweep.points
+            {sweep.unit: point.limit, "kept": point.kept, "share": f"{point.kept_share:.1%}"}
+            for point in _telling(sweep)
         ]
-        lines += ["", f"near_duplicates.{sweep.setting}, {sweep.now:g} now:", table(points)]
+        left_out = "values that keep as many as the one above are left out"
+        lines += ["", f"near_duplicates.{sweep.setting}, {sweep.now:g} now; {left_out}:", table(points)]
     return "\n".join(lines)
+
+
+def _telling(sweep: "Sweep") -> "list[SweepPoint]":
+    """Return the first point, the setting as it is, and those that keep another number than the one before."""
+    first, *others = sweep.points
+    changes = [
+        point
+        for before, point in zip(sweep.points, others, strict=False)
+        if point.kept != before.kept or point.limit == sweep.now
+    ]
+    return [first, *changes]

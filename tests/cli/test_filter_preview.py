@@ -1,4 +1,5 @@
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,10 @@ def test_a_preview_of_raw_batches_writes_signals_and_nothing_else(flow, tmp_path
 
     assert code == 0
     assert "training frames: 4" in out
-    assert "near_duplicates.same_drive_max_bits, 4 now:" in out
+    told = re.search(r"near_duplicates.same_drive_max_bits, 4 now; .*:\nbits.*\n((?: *\d.*\n?)*)", out)
+    assert told is not None
+    assert [line.split()[0] for line in told[1].splitlines()] == ["0", "4", "6"]
+    assert "blur.max_robust_z: 4" in out
     assert page.read_text().startswith("<!doctype html>")
     assert [path.name for path in (space / "store").iterdir()] == ["signals"]
     assert not (space / "ledger.db").exists()

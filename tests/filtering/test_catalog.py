@@ -9,7 +9,7 @@ import pytest
 
 from driveflow.flow.defect_sections import LowContrastSection, SoiledLensSection
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
-from filtering.catalog import FILTERS, frame_filters
+from filtering.catalog import FILTERS, frame_filters, setting_of
 from filtering.filter_frames import FilterRequest, filter_frames
 from filtering.measured import MIN_POPULATION, MeasuredFrames, robust_z
 from filtering.series import series
@@ -46,6 +46,16 @@ def frames(count: int) -> MeasuredFrames:
     return MeasuredFrames(
         measured(made), populations, series(pa.array([item.name for item in made]), snapshot(made).sources)
     )
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_a_filter_has_its_limit_from_the_setting_that_is_named_for_it(name):
+    built = FILTERS[name](ALL)
+    said, value = setting_of(name, ALL).split(": ")
+
+    assert said.partition(".")[0] == name.partition(".")[0]
+    assert built is not None
+    assert float(value) in {abs(built.limit), getattr(built, "min_frames", None)}
 
 
 @pytest.mark.parametrize("name", EVERY)
