@@ -154,7 +154,7 @@ def _foreign_splits(sources: pa.Table) -> list[str]:
     told = ", ".join(f"{name} {count:,}" for name, count in aside)
     rule = ", ".join(name for name, _ in aside)
     return [f"Frames in splits of the source: {told}. They are train here; a merge or a flow whose rules say "
-            f"holdout: {{source_splits: [{rule}]}} holds them out."]  # fmt: skip
+            f"holdout: {{source_splits: [{rule}]}} holds out those it names."]  # fmt: skip
 
 
 def _in_split(tables: SnapshotTables, split: str) -> SnapshotTables:

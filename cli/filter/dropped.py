@@ -1,11 +1,14 @@
 """`driveflow filter dropped`: every frame that was dropped, with its reason and its twin."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Most, Output, ProfileHere, Workspace, emit
+from cli.output import DEFAULT_WORKSPACE, Most, Output, ProfileHere, Workspace, emit, table
+
+if TYPE_CHECKING:
+    from driveflow.canonical import Json
 
 
 def dropped(
@@ -38,25 +41,30 @@ def dropped(
 
 
 def _text(told: Mapping[str, Any], reason: str, known: object) -> str:
-    from cli.data.tell_import import counted, drawn, joined
+    """Return the frames as a table that breaks no line: paths may be long, and people search in them."""
+    from cli.data.tell_import import counted, joined, visible
 
     if not told["total"]:
-        other = (
-            f" for {reason!r}; reasons here: {', '.join(known) or 'none'}" if isinstance(known, dict) and reason else ""
+        names = ", ".join(known) if isinstance(known, dict) else ""
+        return (
+            f"Nothing was dropped for {reason!r}; reasons here: {names or 'none'}."
+            if reason
+            else "Nothing was dropped."
         )
-        return f"Nothing was dropped{other}."
-    rows = [(row["path"] or row["frame_id"], row["reason"], _why(row), row["twin_path"] or row["twin"] or "")
-            for row in told["rows"]]  # fmt: skip
-    more = (
-        f"... and {told['total'] - len(rows):,} more; --limit {told['total']} writes out all"
-        if len(rows) < told["total"]
-        else ""
-    )
-    return joined(
-        counted("reason", "dropped", told["reasons"]), drawn(("frame", "reason", "score", "twin"), rows), more
-    )
+    rows: list[dict[str, Json]] = [
+        {
+            "reason": row["reason"],
+            "score of limit": _score(row),
+            "frame": visible(row["path"] or row["frame_id"]),
+            "twin": visible(row["twin_path"] or row["twin"] or ""),
+        }
+        for row in told["rows"]
+    ]
+    rest = told["total"] - len(rows)
+    more = f"... and {rest:,} more; --limit {told['total']} writes out all" if rest else ""
+    return joined(counted("reason", "dropped", told["reasons"]), table(rows) if rows else "", more)
 
 
-def _why(row: Mapping[str, Any]) -> str:
+def _score(row: Mapping[str, Any]) -> str:
     score, limit = (f"{row[name]:.4g}" if row[name] is not None else "" for name in ("score", "limit"))
     return f"{score} of {limit}" if score and limit else score

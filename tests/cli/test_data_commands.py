@@ -174,7 +174,7 @@ def test_frames_that_the_delivery_sets_aside_are_told_with_the_rule_that_holds_t
 
     assert [note for note in told if rules in note] == [
         "Frames in splits of the source: test 1, valid 1. They are train here; a merge or a flow whose rules say "
-        f"{rules} holds them out."
+        f"{rules} holds out those it names."
     ]
     assert not any("splits" in note for note in stated)
     write(here, {"rules.yaml": rules})
