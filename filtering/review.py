@@ -18,7 +18,7 @@ from filtering.rarity import shuffled
 from filtering.sheets import open_sheet
 
 ANSWERS: Final = {"yes": True, "y": True, "1": True, "true": True, "no": False, "n": False, "0": False, "false": False}
-_COLUMNS: Final = ("frame_id", "twin", "band", "score", "answer")
+_COLUMNS: Final = ("number", "path", "twin_path", "band", "score", "answer", "frame_id", "twin")
 _MOST_SINGLE: Final = 8  # with more different scores than this, a band holds a quarter of the frames
 
 
@@ -118,15 +118,20 @@ def overall(found: Sequence[BandPrecision]) -> float | None:
     return round(sum(band.cases * band.right / band.judged for band in judged) / cases, 4) if cases else None
 
 
-def answer_sheet(drawn: Iterable[Band], known: Mapping[str, str]) -> str:
-    """Return a CSV with a row for each case of the samples, to be answered by yes or no; `known` answers stand."""
+def answer_sheet(drawn: Iterable[Band], known: Mapping[str, str], names: Mapping[str, str]) -> str:
+    """Return a CSV with a row for each case of the samples, to be answered by yes or no; `known` answers stand.
+
+    Rows are numbered as the pictures of the page are; `names` are the paths of frames.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(_COLUMNS)
-    for band in drawn:
-        for case in band.sample:
-            score = "" if case.score is None else f"{case.score:g}"
-            writer.writerow([case.frame_id, case.twin, band.name, score, known.get(case.frame_id, "")])
+    cases = [(band.name, case) for band in drawn for case in band.sample]
+    for number, (band_name, case) in enumerate(cases, 1):
+        score = "" if case.score is None else f"{case.score:g}"
+        paths = names.get(case.frame_id, ""), names.get(case.twin, "")
+        answer = known.get(case.frame_id, "")
+        writer.writerow([number, *paths, band_name, score, answer, case.frame_id, case.twin])
     return out.getvalue()
 
 

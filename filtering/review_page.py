@@ -16,7 +16,7 @@ def review_page(rule: str, drawn: Sequence[Band], found: Sequence[BandPrecision]
             html.element("h1", {}, f"Was {rule} right?"),
             html.paragraph(
                 "Answer each row of the answer sheet beside this page by yes (right to drop, or a right find) or no, "
-                "and give it back by --answers. Rows of the sheet are in the order of the pictures."
+                "and give it back by --answers. Rows of the sheet are numbered as the pictures are."
             ),
             html.section("So far", precision_table(found)),
         ]

@@ -213,7 +213,7 @@ def _write(under_review: _Review, found: "Sequence[BandPrecision]", path: Path, 
     album = Album(records[1].tables() if len(records) > 1 else under_review.snapshot.tables(), pixels)
     words = {frame_id: "yes" if right else "no" for frame_id, right in known.items()}
     write_file(path, review_page(under_review.rule, under_review.bands, found, album).encode(), "--html")
-    write_file(sheet, answer_sheet(under_review.bands, words).encode(), "--html")
+    write_file(sheet, answer_sheet(under_review.bands, words, album.names).encode(), "--html")
     say(f"Wrote {path} and {sheet}; answer its rows by yes or no and give it back by --answers {sheet}")
 
 

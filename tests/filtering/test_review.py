@@ -127,9 +127,10 @@ def test_finds_of_a_miner_are_asked_by_their_place():
 def test_an_answer_sheet_comes_back_as_it_was_answered():
     drawn = bands(CASES, 2, 0)
     first = drawn[0].sample[0].frame_id
-    sheet = answer_sheet(drawn, {first: "no"})
+    sheet = answer_sheet(drawn, {first: "no"}, {first: "day/1.jpg"})
 
     assert len(sheet.splitlines()) == 5
+    assert sheet.splitlines()[1].startswith("1,day/1.jpg,")
     assert read_answers(sheet, "sheet.csv") == {first: False}
 
 
