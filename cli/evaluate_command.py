@@ -37,7 +37,9 @@ def evaluate(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
         list[str] | None,
         typer.Option(help="class, size, occlusion, weather ..., several as class*size, or a condition on frames."),
     ] = None,
-    more_slices: Annotated[list[str] | None, typer.Argument(metavar="[SLICE...]", help="More slices.")] = None,
+    more_slices: Annotated[
+        list[str] | None, typer.Argument(metavar="[SLICE...]", help="More slices, as in --slices size weather.")
+    ] = None,
     box_edges: Annotated[
         Literal["format", "written", "inclusive"],
         typer.Option(help="What corners are: as the format has it, edges as written, or the first and last pixel."),

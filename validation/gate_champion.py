@@ -8,6 +8,7 @@ import numpy as np
 from driveflow.errors import UsageError
 from driveflow.flow.sections import GateSection
 from validation.model.compare import Comparison, Counts, Estimate
+from validation.model.resample import Interval
 from validation.verdict import RuleOutcome, RuleResult
 
 CHANCE_OF_FALSE_BLOCK = 0.05  # over all comparisons with the champion together
@@ -82,7 +83,7 @@ def _headline(comparison: Comparison, margin: float, *, proven_worse: bool) -> R
     if change is None or change.interval is None or part.value is None or part.champion is None:
         reason = f"{comparison.metric} cannot be compared: the hold-out has too few objects or drive groups."
         return RuleResult(name, "NEEDS DATA", reason, None, -margin, None, part.counts, is_difference=True)
-    outcome, tail = _decided(change.interval.low, margin, proven_worse=proven_worse)
+    outcome, tail = _decided(change.interval, margin, proven_worse=proven_worse)
     reason = (
         f"{comparison.metric} is {part.value:.3f}, the champion's {part.champion:.3f}; the difference lies between "
         f"{signed(change.interval.low)} and {signed(change.interval.high)}: {tail}."
@@ -90,19 +91,20 @@ def _headline(comparison: Comparison, margin: float, *, proven_worse: bool) -> R
     return RuleResult(name, outcome, reason, change.value, -margin, change.interval, part.counts, is_difference=True)
 
 
-def _decided(low: float, margin: float, *, proven_worse: bool) -> tuple[RuleOutcome, str]:
+def _decided(found: Interval, margin: float, *, proven_worse: bool) -> tuple[RuleOutcome, str]:
     if proven_worse:
         return "BLOCK", f"worse by more than {margin:.3f} is proven"
-    if low >= -margin:
+    if found.low >= -margin:
         return "PASS", f"not worse by more than {margin:.3f} is proven"
-    return "NEEDS DATA", f"whether it is worse by more than {margin:.3f} cannot be told from so few drives"
+    groups = "1 drive group" if found.drive_groups == 1 else f"{found.drive_groups:,} drive groups"
+    return "NEEDS DATA", f"whether it is worse by more than {margin:.3f} cannot be told from {groups}"
 
 
 def _slice(comparison: Comparison, one: _Asked, *, proven_worse: bool) -> RuleResult:
     part, margin, change = one.part, one.margin, one.part.change
     if change is None or change.interval is None:
         raise UsageError(f"Slice {part.name} was not compared.")
-    outcome, tail = _decided(change.interval.low, margin, proven_worse=proven_worse)
+    outcome, tail = _decided(change.interval, margin, proven_worse=proven_worse)
     if outcome == "NEEDS DATA" and not one.required:
         outcome, tail = "PASS", f"worse by more than {margin:.3f} is not proven"
     reason = f"{comparison.metric} in slice {part.name} changes by {signed(change.value)}: {tail}."

@@ -82,7 +82,7 @@ def test_a_difference_that_so_few_drives_cannot_tell_needs_data():
     verdict = _judge(measure(few, 0.8, 5), measure(few, 0.8, 6))
 
     assert verdict.outcome == "NEEDS DATA"
-    assert "cannot be told from so few drives" in verdict.reason
+    assert "cannot be told from 6 drive groups" in verdict.reason
 
 
 def test_a_loss_in_one_slice_blocks_although_the_headline_holds(good):

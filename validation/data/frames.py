@@ -65,6 +65,7 @@ def _times(data: Prepared, settings: DataValidationSection) -> Check:
     kinds = frames.group_by("kind").len().sort("kind")
     told = ", ".join(f"{count:,} {kind}" for kind, count in kinds.iter_rows())
     reason = f"{n:,} frames have a time" + (f"; {told}." if told else ", and all are in order.")
+    reason = reason if n else "No frame has a time."
     some = tuple(
         Suspect(row["frame_id"], f"{row['kind']}: {row['drive']}, {row['path']}")
         for row in frames.head(settings.examples).iter_rows(named=True)

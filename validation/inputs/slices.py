@@ -14,6 +14,7 @@ from validation.model.slice_words import DIMENSIONS, sections_of
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _COLUMNS: Final = ("camera", "drive", "drive_group", "split")
+_OF_FRAMES: Final = frozenset([*_COLUMNS, "time_of_day", "weather"])
 _MOST_VALUES: Final = 100
 
 Conditions = tuple[tuple[str, str], ...]
@@ -34,16 +35,22 @@ def slices_of(words: Sequence[str], frames: pa.Table, sources: pa.Table) -> tupl
 
 def _values(name: str, frames: pa.Table, sources: pa.Table) -> dict[str, str]:
     column = name if name in _COLUMNS else f"attributes.{name}"
-    table = sources if name in sources.column_names else frames
-    given = pc.unique(table[name]).to_pylist() if name in _COLUMNS else attribute(frames, name).tolist()
-    values = sorted({str(value) for value in given if value})
+    values = _given(name, frames, sources)
     if not values:
-        known = ", ".join(word for word in dict.fromkeys([*DIMENSIONS, *_COLUMNS]) if word != name)
-        raise UsageError(f"{name!r}: no frame has such an attribute. Also known: {known}, and conditions on frames.")
+        words = dict.fromkeys([*DIMENSIONS, *_COLUMNS])
+        known = ", ".join(word for word in words if word not in _OF_FRAMES or _given(word, frames, sources))
+        raise UsageError(f"{name!r}: no frame has such an attribute. Known here: {known}, and conditions on frames.")
     if len(values) > _MOST_VALUES:
         example = f"{column} = {_quoted(values[0])}"
         raise UsageError(f"{name!r} has {len(values):,} values; say a condition, such as {example}.")
     return {f"{name}={value}": f"{column} = {_quoted(value)}" for value in values}
+
+
+def _given(name: str, frames: pa.Table, sources: pa.Table) -> list[str]:
+    """Return the values that frames have of a column or an attribute."""
+    table = sources if name in sources.column_names else frames
+    given = pc.unique(table[name]).to_pylist() if name in _COLUMNS else attribute(frames, name).tolist()
+    return sorted({str(value) for value in given if value})
 
 
 def _quoted(value: str) -> str:

@@ -197,3 +197,11 @@ def test_labeled_frames_without_one_box_block_and_frames_without_labels_wait():
     waiting, checks = checked(side([frame | {"annotated_classes": []} for frame in frames]))
     assert waiting.verdict == "NEEDS REVIEW"
     assert checks["labels"].reason == "0 of 40 frames are labeled, with 0 boxes: nobody looked yet."
+
+
+def test_where_no_frame_has_a_time_none_is_said_to_be_in_order():
+    check = timed([None] * 30, clock="none")
+
+    assert check.outcome == "NOT JUDGED"
+    assert check.reason.startswith("No frame has a time.")
+    assert "in order" not in check.reason
