@@ -66,8 +66,9 @@ def _holdout(labeled: pl.DataFrame, gate: GateSection) -> Check:
     told = f"The hold-out has {frames:,} labeled frames of {groups:,} drive groups"
     if frames >= gate.min_frames and groups >= gate.min_drive_groups:
         return Check("holdout", "PASS", f"{told}.", float(frames), "labeled frames", n=frames)
-    needed = f"the gate needs {gate.min_frames} of {gate.min_drive_groups}, so a model can be trained, but not promoted"
-    return Check("holdout", "NEEDS REVIEW", f"{told}; {needed}.", float(frames), "labeled frames", n=frames)
+    needed = f"the gate needs {gate.min_frames} of {gate.min_drive_groups} groups"
+    told = f"{told}; {needed}, so a model can be trained, but not promoted."
+    return Check("holdout", "NEEDS REVIEW", told, float(frames), "labeled frames", n=frames)
 
 
 def _support(rows: tuple[ClassRow, ...], labeled: pl.DataFrame, settings: DataValidationSection) -> Check:
