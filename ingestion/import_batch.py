@@ -20,6 +20,7 @@ from driveflow.withdrawn import REASON as WITHDRAWN
 from driveflow.withdrawn import withdrawn_ids
 from ingestion.account import describe_empty, file_counts, frame_counts, quarantine_rows
 from ingestion.batch_files import BatchFiles, Refusal, open_files
+from ingestion.box_doubts import box_doubts
 from ingestion.find_metadata import find_metadata
 from ingestion.look import Looked, look_at_members, look_at_objects
 from ingestion.metadata import Metadata
@@ -163,7 +164,8 @@ def _assemble(
     counts = file_counts(read.files, read.ordered.skipped, len(kept), refused)
     counts |= frame_counts(tables) | boxes.counts
     counts |= {"label_problems": len(problems), "conflicts": conflicts.num_rows, "time_jumps": len(frames.jumps)}
-    return ImportedBatch(tables, beside, counts, (*read.notes(), *frames.notes), read.label_format)
+    notes = (*read.notes(), *frames.notes, *box_doubts(tables, read.label_format))
+    return ImportedBatch(tables, beside, counts, notes, read.label_format)
 
 
 def _look(ordered: SortedFiles, gallery: _Gallery, store: str, bright: Container[str]) -> pa.Table:

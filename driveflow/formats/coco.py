@@ -208,8 +208,14 @@ class _CocoFile:
 
     def _report_class(self, annotation: CocoAnnotation, picture: str) -> None:
         """Report a category that the file does not list."""
-        known = f"this file lists {len(self.names)} categories (ids {', '.join(list(self.names)[:5])} ...)"
-        detail = f"annotation {key_text(annotation.id)}: category id {key_text(annotation.category_id)}, but {known}"
+        ids = ", ".join(list(self.names)[:5]) + (" ..." if len(self.names) > 5 else "")
+        known = f"this file lists {len(self.names)} categories (ids {ids})" if ids else "this file names no category"
+        said = (
+            f"category id {key_text(annotation.category_id)}"
+            if annotation.category_id is not None
+            else "no category id"
+        )
+        detail = f"annotation {key_text(annotation.id)}: {said}, but {known}"
         self._problem("label_class_out_of_range", detail, 1)
         self.broken.setdefault(picture, f"{self.path}: {detail}")
 

@@ -2,48 +2,26 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import numpy as np
 
+from driveflow.formats.box_shapes import (
+    LEAST,
+    MEANT,
+    Shape,
+    meant_shape,
+    misfits,
+)
 from validation.inputs.given import Given
 from validation.model.raw import RawBoxes
 from validation.model.scene import Bools, Correction, Floats, Ints
 
-Shape: TypeAlias = Literal["xywh", "xyxy", "xcycwh"]
-SHAPES: Final[tuple[Shape, ...]] = ("xywh", "xyxy", "xcycwh")
-SLACK: Final = 0.02  # of the picture's sides; boxes may reach out so far
-_MEANT: Final[Mapping[Shape, tuple[str, str]]] = {
-    "xyxy": ("corners", "x1, y1, x2, y2"),
-    "xcycwh": ("centres", "centre, width and height"),
-}
-_LEAST: Final[Mapping[Shape, int]] = {"xyxy": 3, "xcycwh": 20}  # boxes that tell how they are meant
-_FEWEST: Final = 3  # boxes that leave their pictures
-_SHARE: Final = 0.05  # of the boxes
-_SMALLEST_PICTURE: Final = 10  # pixels
 _LOOKED_AT: Final = 5_000
 _MANY: Final = 25
 _SHARE_AWAY: Final = 0.2  # of the boxes
 _NEAR, _FAR = 0.75, 0.9  # of the sides of pictures: so far no detection reaches, and so far an object does
 _SHOWN: Final = 3
-
-
-def corners_of(box: Floats, shape: Shape) -> tuple[Floats, Floats | None]:
-    """Return corners of boxes (n x 4 numbers of one shape), and their sizes where these are given."""
-    if shape == "xyxy":
-        return np.ascontiguousarray(box), None
-    size = box[:, 2:].copy()
-    start = box[:, :2] - size / 2 if shape == "xcycwh" else box[:, :2]
-    return np.column_stack([start, start + size]), size
-
-
-def misfits(box: Floats, shape: Shape, limits: Floats) -> Bools:
-    """Return which boxes end before they begin or leave their pictures; `limits` are width and height, inf: unknown."""
-    corners, _ = corners_of(box, shape)
-    turned = (corners[:, 2:] <= corners[:, :2]).any(axis=1)
-    room = limits * SLACK + np.where(limits > 1 + SLACK, 1.0, 0.0)
-    outside = ((corners[:, 2:] > limits + room) | (corners[:, :2] < -np.where(np.isfinite(room), room, 0))).any(axis=1)
-    return np.asarray(turned | outside)
 
 
 def doubtful_shapes(truth: Given, boxes: RawBoxes, what: str) -> list[Correction]:
@@ -58,13 +36,13 @@ def doubtful_shapes(truth: Given, boxes: RawBoxes, what: str) -> list[Correction
         return []
     if known.any():
         looked = looked.some(known)
-        found = _doubts(looked, _LEAST) if boxes.size is not None else []
+        found = _doubts(looked, LEAST) if boxes.size is not None else []
         return found or _away(looked) or (_small(looked, _look(truth, truth.boxes, "")) if what == "detection" else [])
     extent = truth.boxes.corners[:, 2:].max(axis=0, initial=0.0)
     if what != "detection" or boxes.size is None or not (extent > 0).all():
         return []
     limits = np.broadcast_to(extent, looked.limits.shape)
-    return _doubts(replace(looked, limits=limits), {"xyxy": _LEAST["xcycwh"]})
+    return _doubts(replace(looked, limits=limits), {"xyxy": LEAST["xcycwh"]})
 
 
 def _look(truth: Given, boxes: RawBoxes, what: str) -> "_Looked":
@@ -97,22 +75,18 @@ class _Looked:
 
 def _doubts(looked: _Looked, least: Mapping[Shape, int]) -> list[Correction]:
     """Say what boxes may be; a shape is only thought of from so many boxes on."""
-    count = len(looked.rows)
-    if count >= _LEAST["xyxy"] and (looked.box <= 1 + SLACK).all() and (looked.limits > _SMALLEST_PICTURE).all():
+    meant = meant_shape(looked.box, looked.limits, least)
+    if meant is None:
+        return []
+    if meant.shape == "shares":
         done = "counted as pixels; no number is over 1: shares of pictures are to be multiplied by the sides of these"
         return [_told(looked, "shares", looked.rows, done)]
-    outside = misfits(looked.box, "xywh", looked.limits)
-    away = int(outside.sum())
-    for shape, fewest in least.items():
-        wrong = misfits(looked.box, shape, looked.limits).sum()
-        if count >= fewest and away >= max(_FEWEST, count * _SHARE) and wrong <= away * _SHARE:
-            name, words = _MEANT[shape]
-            done = (
-                f"counted as x, y, width and height; {away:,} of {count:,} looked at leave their pictures so, "
-                f"and {wrong:,} as {words}: were these written?"
-            )
-            return [_told(looked, name, looked.rows[outside], done)]
-    return []
+    name, words = MEANT[meant.shape]
+    done = (
+        f"counted as x, y, width and height; {meant.away:,} of {len(looked.rows):,} looked at leave their pictures so, "
+        f"and {meant.wrong:,} as {words}: were these written?"
+    )
+    return [_told(looked, name, looked.rows[meant.outside], done)]
 
 
 def _away(looked: _Looked) -> list[Correction]:

@@ -9,11 +9,12 @@ import pyarrow as pa
 
 from driveflow import tables as columns
 from driveflow.errors import UsageError
+from driveflow.formats.box_shapes import SHAPES
 from driveflow.formats.coco_records import looks_like_coco
 from driveflow.formats.picture_finder import stem_of
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import SnapshotTables
-from validation.inputs.box_shapes import SHAPES, doubtful_shapes
+from validation.inputs.box_shapes import doubtful_shapes
 from validation.inputs.coco_document import read_document
 from validation.inputs.coco_results import read_results
 from validation.inputs.given import SIZE_UNKNOWN, Given

@@ -11,8 +11,8 @@ import numpy as np
 import polars as pl
 
 from driveflow.errors import InvalidInputError, UsageError
+from driveflow.formats.box_shapes import SHAPES, SLACK, Shape, corners_of, misfits
 from driveflow.formats.picture_finder import stem_of
-from validation.inputs.box_shapes import SHAPES, SLACK, Shape, corners_of, misfits
 from validation.inputs.given import GIVEN_CLASSES, GIVEN_FRAMES, Given
 from validation.inputs.label_files import LocalFiles
 from validation.model.raw import RawBoxes
