@@ -104,7 +104,7 @@ def _decided(steps: Sequence[_Row]) -> html.Html:
             _text(step.get("rule")),
             _number(step.get("score")),
             _number(step.get("limit")),
-            html.code(str(step["snapshot"])[:_ID_CHARS]),
+            str(step["snapshot"])[:_ID_CHARS],
             _text(step.get("twin_path") or step.get("twin")),
         ]
         for step in steps
