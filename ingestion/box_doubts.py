@@ -5,10 +5,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from driveflow.formats.box_shapes import MEANT, meant_shape
+from driveflow.formats.box_shapes import MEANT, looked_at, meant_shape
 from driveflow.snapshots import SnapshotTables
 
-_LOOKED_AT: Final = 5_000  # boxes
 _SIDES: Final = ("x1", "y1", "x2", "y2")
 
 
@@ -16,8 +15,7 @@ def box_doubts(tables: SnapshotTables, label_format: str) -> list[str]:
     """Return a sentence where boxes that are read as x, y, width and height seem to be written otherwise."""
     if "coco" not in label_format.split():
         return []
-    step = -(-tables.boxes.num_rows // _LOOKED_AT)
-    some = tables.boxes.select(["frame_id", *_SIDES]).take(np.arange(0, tables.boxes.num_rows, max(step, 1)))
+    some = tables.boxes.select(["frame_id", *_SIDES]).take(looked_at(tables.boxes.num_rows))
     sizes = pl.DataFrame(pl.from_arrow(tables.frames.select(["frame_id", "width", "height"])))
     rows = pl.DataFrame(pl.from_arrow(some)).join(sizes, on="frame_id")
     corners = rows.select(_SIDES).to_numpy()
@@ -26,7 +24,10 @@ def box_doubts(tables: SnapshotTables, label_format: str) -> list[str]:
     if meant is None:
         return []
     if meant.shape == "shares":
-        return ["No number of any box is over 1: COCO's are pixels; multiply shares by the sides of their pictures."]
+        return [
+            f"No number of {len(box):,} boxes looked at is over 1: COCO's are pixels; multiply shares by "
+            "the sides of their pictures."
+        ]
     return [
         f"{meant.away:,} of {len(box):,} boxes looked at leave their pictures as COCO's x, y, width and height, and "
         f"{meant.wrong:,} as {MEANT[meant.shape][1]}: were these written? They are imported as COCO has them."

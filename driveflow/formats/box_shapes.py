@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
 Bools: TypeAlias = NDArray[np.bool_]
+Ints: TypeAlias = NDArray[np.int64]
 Shape: TypeAlias = Literal["xywh", "xyxy", "xcycwh"]
 SHAPES: Final[tuple[Shape, ...]] = ("xywh", "xyxy", "xcycwh")
 SLACK: Final = 0.02  # of the picture's sides; boxes may reach out so far
@@ -18,6 +19,7 @@ MEANT: Final[Mapping[Shape, tuple[str, str]]] = {
 }
 LEAST: Final[Mapping[Shape, int]] = {"xyxy": 3, "xcycwh": 20}
 """From how many boxes on a shape is thought of."""
+_LOOKED_AT: Final = 5_000  # boxes
 _FEWEST: Final = 3  # boxes that leave their pictures
 _SHARE: Final = 0.05  # of the boxes
 _SMALLEST_PICTURE: Final = 10  # pixels
@@ -35,6 +37,15 @@ class Meant:
     def away(self) -> int:
         """How many boxes leave their pictures."""
         return int(self.outside.sum())
+
+
+def looked_at(count: int) -> Ints:
+    """Return which of so many boxes tell how all are meant: of very many some, spread over all.
+
+    >>> looked_at(3).tolist(), len(looked_at(1_000_000))
+    ([0, 1, 2], 5000)
+    """
+    return np.arange(0, count, max(1, -(-count // _LOOKED_AT)))
 
 
 def corners_of(box: Floats, shape: Shape) -> tuple[Floats, Floats | None]:

@@ -33,7 +33,7 @@ def test_corners_where_coco_has_sizes_are_doubted(tmp_path):
 def test_shares_of_pictures_are_doubted(tmp_path):
     _, (note,) = _notes(tmp_path, [_said(box, "shares") for box in BOXES])
 
-    assert note.startswith("No number of any box is over 1: COCO's are pixels")
+    assert note.startswith("No number of 4 boxes looked at is over 1: COCO's are pixels")
 
 
 @pytest.mark.parametrize("boxes", [[], [(0.1, 0.1, 0.5, 0.5)], [(60, 40, 60, 40)]])

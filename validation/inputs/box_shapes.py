@@ -6,18 +6,11 @@ from typing import Final
 
 import numpy as np
 
-from driveflow.formats.box_shapes import (
-    LEAST,
-    MEANT,
-    Shape,
-    meant_shape,
-    misfits,
-)
+from driveflow.formats.box_shapes import LEAST, MEANT, Shape, looked_at, meant_shape, misfits
 from validation.inputs.given import Given
 from validation.model.raw import RawBoxes
 from validation.model.scene import Bools, Correction, Floats, Ints
 
-_LOOKED_AT: Final = 5_000
 _MANY: Final = 25
 _SHARE_AWAY: Final = 0.2  # of the boxes
 _NEAR, _FAR = 0.75, 0.9  # of the sides of pictures: so far no detection reaches, and so far an object does
@@ -47,7 +40,7 @@ def doubtful_shapes(truth: Given, boxes: RawBoxes, what: str) -> list[Correction
 
 def _look(truth: Given, boxes: RawBoxes, what: str) -> "_Looked":
     rows = np.flatnonzero(boxes.frame < truth.known_frames)
-    rows = rows[:: max(1, -(-len(rows) // _LOOKED_AT))]
+    rows = rows[looked_at(len(rows))]
     box = np.column_stack([boxes.corners[rows, :2], boxes.sizes()[rows]])
     limits = truth.frames.select("width", "height").to_numpy()[boxes.frame[rows]]
     return _Looked(boxes, what, rows, box, limits.astype(np.float64))
