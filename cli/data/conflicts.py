@@ -2,11 +2,14 @@
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cli.output import DEFAULT_WORKSPACE, Most, Output, ProfileHere, Workspace, emit
+
+if TYPE_CHECKING:
+    from driveflow.canonical import Json
 
 
 def conflicts(
@@ -34,18 +37,14 @@ def conflicts(
     emit({"snapshot": found.snapshot_id, **told}, output, _text(told, kind, known))
 
 
-def _text(told: Mapping[str, Any], kind: str, known: object) -> str:
-    from cli.data.tell_import import counted, joined, visible
+def _text(told: Mapping[str, Any], kind: str, known: "Json") -> str:
+    from cli.data.tell_import import counted, joined, nothing_called, rest_of, visible
 
     if not told["total"]:
-        other = (
-            f" of kind {kind!r}; kinds here: {', '.join(known) or 'none'}" if isinstance(known, dict) and kind else ""
-        )
-        return f"No conflicts{other}."
+        return nothing_called("No conflicts of kind", kind, "kinds", known) if kind else "No conflicts."
     lines = [visible(line) for row in told["rows"] for line in _lines(row)]
-    rest = told["total"] - len(told["rows"])
-    more = f"... and {rest:,} more; --limit {told['total']} writes out all" if rest else ""
-    return joined(counted("conflict over", "times", told["kinds"]), "\n".join(lines), more)
+    rest = rest_of(told["total"], len(told["rows"]))
+    return joined(counted("conflict over", "times", told["kinds"]), "\n".join(lines), rest)
 
 
 def _lines(row: Mapping[str, Any]) -> list[str]:

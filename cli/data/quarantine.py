@@ -31,7 +31,7 @@ def list_quarantine(
 
     Exit codes: 0 done, 2 usage, 3 not found.
     """
-    from cli.data.tell_import import joined, quarantine_text
+    from cli.data.tell_import import joined, nothing_called, quarantine_text
     from cli.snapshot_argument import find_snapshot
     from ingestion.source_report import quarantine_of
 
@@ -40,8 +40,7 @@ def list_quarantine(
     text = joined(*quarantine_text(held, limit))
     if reason and not held["total"]:
         known = quarantine_of(found, most=0)["reasons"]
-        assert isinstance(known, dict)
-        text = f"Nothing was quarantined for {reason!r}; reasons here: {', '.join(known) or 'none'}."
+        text = nothing_called("Nothing was quarantined for", reason, "reasons", known)
     emit({"snapshot": found.snapshot_id, **held}, output, text)
 
 

@@ -2,11 +2,14 @@
 
 import io
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+if TYPE_CHECKING:
+    from driveflow.canonical import Json
 
 _ROWS = 10
 _WIDTH = 120
@@ -55,6 +58,17 @@ def quarantine_text(held: Mapping[str, Any], most: int = _ROWS) -> list[str]:
     ]
     more = f"... and {held['total'] - len(rows):,} more" if held["total"] > len(rows) else ""
     return [counted("reason", "quarantined", held["reasons"]), drawn(("path", "reason", "detail"), rows), more]
+
+
+def nothing_called(said: str, asked: str, what: str, known: "Json") -> str:
+    """Return that nothing is called as was `asked`; the keys of `known` are what there is."""
+    names = ", ".join(known) if isinstance(known, Mapping) else ""
+    return f"{said} {asked!r}; {what} here: {names or 'none'}."
+
+
+def rest_of(total: int, shown: int) -> str:
+    """Return how many rows of `total` are not shown, and what writes them out; nothing where all are."""
+    return f"... and {total - shown:,} more; --limit {total} writes out all" if total > shown else ""
 
 
 def counted(name: str, what: str, counts: Mapping[str, int]) -> str:

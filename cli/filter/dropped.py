@@ -40,17 +40,12 @@ def dropped(
     emit({"snapshot": found.snapshot_id, **told}, output, _text(told, reason, known))
 
 
-def _text(told: Mapping[str, Any], reason: str, known: object) -> str:
+def _text(told: Mapping[str, Any], reason: str, known: "Json") -> str:
     """Return the frames as a table that breaks no line: paths may be long, and people search in them."""
-    from cli.data.tell_import import counted, joined, visible
+    from cli.data.tell_import import counted, joined, nothing_called, rest_of, visible
 
     if not told["total"]:
-        names = ", ".join(known) if isinstance(known, dict) else ""
-        return (
-            f"Nothing was dropped for {reason!r}; reasons here: {names or 'none'}."
-            if reason
-            else "Nothing was dropped."
-        )
+        return nothing_called("Nothing was dropped for", reason, "reasons", known) if reason else "Nothing was dropped."
     rows: list[dict[str, Json]] = [
         {
             "reason": row["reason"],
@@ -60,9 +55,8 @@ def _text(told: Mapping[str, Any], reason: str, known: object) -> str:
         }
         for row in told["rows"]
     ]
-    rest = told["total"] - len(rows)
-    more = f"... and {rest:,} more; --limit {told['total']} writes out all" if rest else ""
-    return joined(counted("reason", "dropped", told["reasons"]), table(rows) if rows else "", more)
+    rest = rest_of(told["total"], len(rows))
+    return joined(counted("reason", "dropped", told["reasons"]), table(rows) if rows else "", rest)
 
 
 def _score(row: Mapping[str, Any]) -> str:
