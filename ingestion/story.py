@@ -95,7 +95,9 @@ def _take_facts(story: Story, record: Snapshot) -> bool:
 def _name_twins(story: Story, records: Sequence[Snapshot]) -> None:
     """Find the files of the twins that decisions name, and write their paths into the steps."""
     ids = sorted({str(step["twin"]) for step in _mappings(story.steps) if step.get("twin")})
-    for record in records if ids else ():
+    for record in records:
+        if len(story.twins) == len(ids):
+            break
         sources = record.sources()
         for row in sources.filter(pc.is_in(sources["frame_id"], value_set=pa.array(ids, pa.string()))).to_pylist():
             story.twins.setdefault(row["frame_id"], Twin(f"{row['batch']}/{row['path']}", record))

@@ -71,18 +71,19 @@ def _pictures(story: _Row, boxes: Sequence[_Row], shown: Shown) -> html.Html:
     if shown.frame is None:
         return html.paragraph("The picture cannot be had.", tone="warn")
     count = f"{len(boxes)} {'box' if len(boxes) == 1 else 'boxes'}"
+    figures = [_picture(shown.frame, [_box(row) for row in boxes], str(story["frame_id"]), f"This frame: {count}")]
+    if shown.twin is not None:
+        caption = html.join(["Its twin: ", html.path(shown.twin_path)])
+        figures.append(_picture(shown.twin, [], shown.twin_path, caption))
+    return html.element("div", {"class": "gallery few"}, *figures)
+
+
+def _picture(data: bytes, boxes: Sequence[Box], alt: str, caption: html.Text) -> html.Html:
     try:
-        figures = [_picture(shown.frame, [_box(row) for row in boxes], str(story["frame_id"]), f"This frame: {count}")]
-        if shown.twin is not None:
-            caption = html.join(["Its twin: ", html.path(shown.twin_path)])
-            figures.append(_picture(shown.twin, [], shown.twin_path, caption))
-    except DriveflowError as error:
+        uri = thumbnail_data_uri(decode_rgb(data), boxes, _SIDE_PX)
+    except DriveflowError as error:  # of the one is no reason not to show the other
         return html.paragraph(f"The picture cannot be shown: {error}", tone="warn")
-    return html.element("div", {"class": "gallery few"}, *map(html.figure, figures))
-
-
-def _picture(data: bytes, boxes: Sequence[Box], alt: str, caption: html.Text) -> html.Picture:
-    return html.Picture(thumbnail_data_uri(decode_rgb(data), boxes, _SIDE_PX), alt, caption)
+    return html.figure(html.Picture(uri, alt, caption))
 
 
 def _box(row: _Row) -> Box:
