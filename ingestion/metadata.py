@@ -118,7 +118,7 @@ def _read_parquet(sheet: _Sheet, data: bytes) -> None:
 def _has_paths(sheet: _Sheet, header: Sequence[str]) -> bool:
     if "path" in header:
         sheet.notes += misnamed(sheet.path, header)
-        twice = sorted({name for name in header if header.count(name) > 1})
+        twice = sorted(name for name, count in Counter(header).items() if count > 1)
         sheet.notes += [f"{sheet.path} has the column {name!r} more than once; the last counts." for name in twice]
         return True
     why = f"has no column 'path', only {list(header[:10])}"
