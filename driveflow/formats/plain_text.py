@@ -5,11 +5,11 @@ import codecs
 _LONGEST = 4  # bytes of a character
 
 
-def plain_text(data: bytes) -> tuple[str, str]:
+def plain_text(data: bytes, *, is_head: bool = False) -> tuple[str, str]:
     r"""Return the text, and what it was taken for where that is not UTF-8, with or without its mark.
 
     Spreadsheets on Windows write UTF-16 with its mark or Windows-1252, in which every byte is some letter, so that no
-    two names become one.
+    two names become one. Of a file of which `data` is the head alone, the last character may be cut.
 
     >>> plain_text(b"\xef\xbb\xbfcar"), plain_text(b"f\xfcr"), plain_text("für".encode())
     (('car', ''), ('für', 'Windows-1252'), ('für', ''))
@@ -19,6 +19,6 @@ def plain_text(data: bytes) -> tuple[str, str]:
     try:
         return data.decode("utf-8-sig"), ""
     except UnicodeDecodeError as error:
-        if error.start > 0 and error.start >= len(data) - _LONGEST and error.reason == "unexpected end of data":
-            return data.decode("utf-8-sig", "replace"), ""  # the head of a file, cut inside a character
+        if is_head and error.start >= len(data) - _LONGEST and error.reason == "unexpected end of data":
+            return data.decode("utf-8-sig", "replace"), ""
     return data.decode("cp1252", "backslashreplace"), "Windows-1252"  # five bytes have no letter

@@ -33,7 +33,7 @@ def udacity_files(sniffer: Sniffer) -> list[str]:
     texts = sniffer.ending_in(".txt")
     others = set(open_images_files(sniffer))
     tables = [*sniffer.ending_in(".csv", ".tsv"), *(texts if len(texts) <= _MAX_TEXTS else [])]
-    return [path for path in tables if path not in others and layout_of(_text(sniffer.head(path))[0])]
+    return [path for path in tables if path not in others and layout_of(_text(sniffer.head(path), is_head=True)[0])]
 
 
 def read_udacity(files: LabelFiles, annotations: str = "") -> LabelSet:
@@ -57,8 +57,8 @@ def read_udacity(files: LabelFiles, annotations: str = "") -> LabelSet:
     return collector.build()
 
 
-def _text(data: bytes) -> tuple[str, str]:
-    text, taken_for = plain_text(data)
+def _text(data: bytes, *, is_head: bool = False) -> tuple[str, str]:
+    text, taken_for = plain_text(data, is_head=is_head)
     return text.replace("\x00", ""), taken_for
 
 

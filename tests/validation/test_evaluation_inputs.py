@@ -92,6 +92,17 @@ def test_rows_of_x_y_width_height_are_read_on_both_sides():
     assert evaluation.by_threshold["0.75"] == 0.0
 
 
+def test_a_list_of_classes_as_windows_writes_it_keeps_its_letters(tmp_path):
+    for side, row in (("truth", "0 10 10 60 60"), ("said", "0 0.9 10 10 60 60")):
+        (tmp_path / side).mkdir()
+        (tmp_path / side / "a.txt").write_text(f"{row}\n")
+    (tmp_path / "classes.txt").write_bytes("Fußgänger\nMenü".encode("cp1252"))
+
+    evaluation = _of(tmp_path / "truth", tmp_path / "said", truth_format="text_xyxy", predictions_format="text_xyxy")
+
+    assert [part.class_name for part in evaluation.per_class] == ["Fußgänger"]
+
+
 @pytest.mark.parametrize(
     "name", ["coco", "cvat_images", "labelme", "open_images", "openlabel", "udacity_csv", "voc", "yolo"]
 )

@@ -13,6 +13,7 @@ import polars as pl
 from driveflow.errors import InvalidInputError, UsageError
 from driveflow.formats.box_shapes import SHAPES, SLACK, Shape, corners_of, misfits
 from driveflow.formats.picture_finder import stem_of
+from driveflow.formats.plain_text import plain_text
 from validation.inputs.given import GIVEN_CLASSES, GIVEN_FRAMES, Given
 from validation.inputs.label_files import LocalFiles
 from validation.model.raw import RawBoxes
@@ -177,7 +178,7 @@ def _class_names(files: LocalFiles) -> Mapping[str, str]:
         above = sorted(files.folder.parent.glob(pattern)) if files.elsewhere is None else []
         if inside or above:
             data = files.read(min(inside, key=_depth)) if inside else above[0].read_bytes()
-            lines = data.decode("utf-8-sig", "replace").splitlines()
+            lines = plain_text(data)[0].splitlines()
             return {str(number): line.strip() for number, line in enumerate(lines) if line.strip()}
     return {}
 

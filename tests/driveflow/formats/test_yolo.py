@@ -272,3 +272,10 @@ def test_names_as_windows_writes_them_keep_their_letters_and_what_they_were_take
 
     assert looked_for(labels) == {"a.jpg": ("Fußgänger", "Auto")}
     assert labels.notes == ((f"classes.txt is no UTF-8 text and is read as {taken_for}.",) if taken_for else ())
+
+
+def test_the_last_letter_of_names_as_windows_writes_them_is_no_character_that_was_cut():
+    labels = _read({"classes.txt": "Auto\nMenü".encode("cp1252"), "a.txt": "0 .5 .5 .5 .5"}, "a.jpg")
+
+    assert looked_for(labels) == {"a.jpg": ("Auto", "Menü")}
+    assert labels.notes == ("classes.txt is no UTF-8 text and is read as Windows-1252.",)
