@@ -278,7 +278,7 @@ class _BoxSorter:
 def _turn_of(value: object) -> float:
     """Return by how many degrees a tool says that the box is turned, 0 where it stands upright."""
     stated = [value.get(name) for name in _TURNS] if isinstance(value, dict) else []
-    return next((turn for turn in stated if isinstance(turn, int | float) and turn % 180), 0.0)
+    return next((turn for turn in stated if isinstance(turn, int | float) and turn is not True and turn % 180), 0.0)
 
 
 def _unknown_frame(name: str, frames: Mapping[str, SentFrame]) -> str:

@@ -158,7 +158,7 @@ def test_a_box_that_says_nothing_of_its_class_is_quarantined_alone(bad, reason):
 
 
 def test_ac_c13_a_box_that_a_tool_turned_does_not_pass_for_an_upright_one():
-    frame = about("a", {**box(), "rotation": 12.5}, {**box("truck"), "rotation": 180})
+    frame = about("a", {**box(), "rotation": 12.5}, {**box("truck"), "rotation": 180, "angle": True})
 
     result = collected(MADE, MANIFEST, return_text(frame))
 
