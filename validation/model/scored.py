@@ -18,6 +18,8 @@ from validation.model.slices import inside_of
 from validation.model.sweep import Sweep, sweep_of
 
 _STATISTICS = "validation.model"
+BELOW = ("driveflow.dimension_values", "driveflow.predicates", "driveflow.truth")
+"""Other modules that decide numbers of a hold-out; which frames a slice has is told by the digest of the hold-out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,10 +117,10 @@ def _slices(evaluation: Evaluation) -> tuple[ScoredSlice, ...]:
 
 @functools.cache
 def evaluation_code() -> str:
-    """Return the digest of the code that makes numbers: the evaluator, and the array library below it."""
+    """Return the digest of the code that makes numbers: the evaluator, what it stands on, and the array library."""
     total = hashlib.sha256(f"numpy {version('numpy')}\n".encode())
     total.update(package_digest(_STATISTICS).encode())
-    total.update(module_digest("driveflow.predicates", "driveflow.truth").encode())
+    total.update(module_digest(*BELOW).encode())
     return total.hexdigest()
 
 
