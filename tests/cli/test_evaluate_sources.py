@@ -347,7 +347,7 @@ def test_results_that_name_ids_are_refused_where_the_truth_has_none(said, capsys
     code, _, told = evaluate(capsys, shared_data(SAME_TRUTH) / "voc", "results.json")
 
     assert code == 1
-    assert "a COCO result list needs a truth that has ids" in told
+    assert "numbers of a COCO result list need a truth that has them: give the COCO file" in told
 
 
 def test_predictions_of_other_classes_altogether_are_an_error_and_no_zero(tmp_path, monkeypatch, capsys):
