@@ -97,7 +97,6 @@ class _Names:
         self._keys = {key: number for number, key in enumerate(listed["key"]) if key}
         pairs = listed.select("name", "key").iter_rows()
         self._called: list[str] = [name.split("\n")[0] or key for name, key in pairs]
-        self._extensions = [_extension(name) for name in self._called]
         self._whole: dict[str, int | None] = {}
         self._joined = ["/".join(_parts(stem_of(plain_path(name)))) for name in self._called]
         self._ends: dict[str, int | None] = {}
@@ -176,8 +175,9 @@ class _Names:
 
     def _of_extension(self, end: str, name: str) -> int | None:
         """Return the one of several frames called `end` that has the extension of `name` too: a.jpg beside a.png."""
-        rows = {row for row in self._clashes[end] if self._extensions[row] == _extension(name)}
-        return rows.pop() if len(rows) == 1 and _extension(name) else None
+        wanted = _extension(name)
+        rows = {row for row in self._clashes[end] if _extension(self._called[row]) == wanted}
+        return rows.pop() if len(rows) == 1 and wanted else None
 
 
 def _extension(name: str) -> str:
