@@ -123,3 +123,12 @@ def test_boxes_of_real_sets_are_not_doubted_and_their_corners_are(path):
 
     assert doubtful_shapes(given, given.boxes, "truth") == []
     assert [item.kind for item in doubtful_shapes(given, corners, "truth")] == ["truth_boxes_may_be_corners"]
+
+
+def test_a_picture_whose_sides_are_zero_says_nothing_of_how_far_objects_reach(tmp_path):
+    box = _inside(_boxes())
+    truth = _truth(box)
+    truth["images"].append({"id": 7, "file_name": "7.jpg", "width": 0, "height": 0})
+    truth["annotations"].append(annotation(1_000, 7, [10.0, 10.0, 20.0, 20.0]))
+
+    assert "detection_boxes_may_be_scaled" in kinds(measured(tmp_path, truth, _said(0.5 * box)))

@@ -9,7 +9,7 @@ import numpy as np
 from driveflow.formats.box_shapes import LEAST, MEANT, Shape, looked_at, meant_shape, misfits
 from validation.inputs.given import Given
 from validation.model.raw import RawBoxes
-from validation.model.scene import Bools, Correction, Floats, Ints
+from validation.model.scene import Correction, Floats, Ints
 
 _MANY: Final = 25
 _SHARE_AWAY: Final = 0.2  # of the boxes
@@ -24,13 +24,13 @@ def doubtful_shapes(truth: Given, boxes: RawBoxes, what: str) -> list[Correction
     boxes only some are looked at.
     """
     looked = _look(truth, boxes, what)
-    known: Bools = np.asarray((looked.limits > 0).all(axis=1))
-    if not len(known) or not np.isfinite(boxes.corners[looked.rows]).all():  # refused later, with its place
+    if not len(looked.rows) or not np.isfinite(boxes.corners[looked.rows]).all():  # refused later, with its place
         return []
-    if known.any():
-        looked = looked.some(known)
-        found = _doubts(looked, LEAST) if boxes.size is not None else []
-        return found or _away(looked) or (_small(looked, _look(truth, truth.boxes, "")) if what == "detection" else [])
+    known = looked.of_known_size()
+    if len(known.rows):
+        found = _doubts(known, LEAST) if boxes.size is not None else []
+        found = found or _away(known)
+        return found or (_small(known, _look(truth, truth.boxes, "").of_known_size()) if what == "detection" else [])
     extent = truth.boxes.corners[:, 2:].max(axis=0, initial=0.0)
     if what != "detection" or boxes.size is None or not (extent > 0).all():
         return []
@@ -56,8 +56,9 @@ class _Looked:
     box: Floats
     limits: Floats
 
-    def some(self, which: Bools) -> "_Looked":
-        """Return some of them."""
+    def of_known_size(self) -> "_Looked":
+        """Return those of pictures of which somebody says how large they are."""
+        which = (self.limits > 0).all(axis=1)
         return replace(self, rows=self.rows[which], box=self.box[which], limits=self.limits[which])
 
     def reach(self) -> Floats:
