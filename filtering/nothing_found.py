@@ -11,10 +11,10 @@ import pyarrow.compute as pc
 from driveflow.flow.miner_section import MinerName
 from driveflow.flow.sections import CornerCaseSection
 from driveflow.predicates import attribute
-from driveflow.truth import truth_of
 from driveflow.where import FRAME_COLUMNS, compile_where
 from filtering.miners.like_labels import labeled_as
 from filtering.miners.material import Mask, Material, Scores
+from filtering.rarity import evidence
 
 _SHOWN: Final = 8
 _NO_CHAMPION: Final = "no model is champion yet, and it goes by what the champion sees"
@@ -77,12 +77,12 @@ def _attribute_names(frames: pa.Table) -> list[str]:
 def _absent_classes(material: Material, case: CornerCaseSection, asked: Mask) -> Iterator[str]:
     if not case.where.classes:
         return
-    labels = truth_of(material.tables.boxes)
-    mine = pc.is_in(labels["class_name"], value_set=pa.array(case.where.classes, pa.string()))
-    rows = material.rows_of(labels["frame_id"].filter(mine))
+    boxes = evidence(material.tables, material.tables.classes, material.sure(), material.min_score)
+    mine = pc.is_in(boxes["class_name"], value_set=pa.array(case.where.classes, pa.string()))
+    rows = material.rows_of(boxes["frame_id"].filter(mine))
     if not asked[rows[rows >= 0]].any():
         seen = (
-            "and the champion is sure of none"
+            "and the champion is sure of none where nobody looked"
             if material.predictions
             else "and no model is champion that could see one"
         )

@@ -37,7 +37,14 @@ def test_a_rule_names_the_part_that_no_kept_frame_of_train_or_val_meets(where, s
 def test_a_champion_that_is_sure_of_none_is_told():
     made = material(FRAMES, predictions=(detections(("a", "car", 0.9, HERE)),))
 
-    assert "the champion is sure of none" in why(made, where=WhereSection(classes=("bus",)))
+    assert "the champion is sure of none where nobody looked" in why(made, where=WhereSection(classes=("bus",)))
+
+
+def test_what_the_champion_is_sure_of_is_not_said_to_be_absent():
+    made = material(FRAMES, predictions=(detections(("a", "car", 0.9, HERE)),))
+    fog = WhereSection(classes=("car",), attributes={"weather": ("fog",)})
+
+    assert why(made, where=fog) == "no kept frame has weather fog; there are dry, rain"
 
 
 @pytest.mark.parametrize(
