@@ -49,9 +49,9 @@ def _absent_attributes(material: Material, case: CornerCaseSection, asked: Mask)
     for name, values in case.where.attributes.items():
         there = sorted(set(attribute(frames, name).tolist()) - {""})
         if not there:
-            yield f"no kept frame has an attribute {name}; known are {_listed(_attribute_names(frames)) or 'none'}"
+            yield _no_attribute(name, _attribute_names(frames))
         elif not set(there) & set(values):
-            yield f"no kept frame has {name} {' or '.join(values)}; there are {_listed(there)}"
+            yield f"no kept frame of train or val has {name} {' or '.join(values)}; there are {_listed(there)}"
 
 
 def _unknown_columns(material: Material, case: CornerCaseSection, asked: Mask) -> Iterator[str]:
@@ -63,10 +63,14 @@ def _unknown_columns(material: Material, case: CornerCaseSection, asked: Mask) -
     condition = compile_where(case.expression, FRAME_COLUMNS)
     for name in sorted(condition.names & set(mine.column_names)):
         if mine[name].null_count == mine.num_rows:
-            yield f"{name} is known of no kept frame"
+            yield f"{name} is known of no kept frame of train or val"
     names = _attribute_names(frames)
     for name in sorted({name for name, _ in condition.attributes} - set(names)):
-        yield f"no kept frame has an attribute {name}; known are {_listed(names) or 'none'}"
+        yield _no_attribute(name, names)
+
+
+def _no_attribute(name: str, known: list[str]) -> str:
+    return f"no kept frame of train or val has an attribute {name}; known are {_listed(known) or 'none'}"
 
 
 def _attribute_names(frames: pa.Table) -> list[str]:
@@ -86,7 +90,7 @@ def _absent_classes(material: Material, case: CornerCaseSection, asked: Mask) ->
             if material.predictions
             else "and no model is champion that could see one"
         )
-        yield f"no label of {' or '.join(case.where.classes)} is in the kept frames, {seen}"
+        yield f"no label of {' or '.join(case.where.classes)} is in the kept frames of train and val, {seen}"
 
 
 def _by_detections(material: Material, case: CornerCaseSection) -> str:

@@ -98,7 +98,7 @@ def test_what_found_nothing_and_money_for_no_frame_are_notes_of_the_run(tmp_path
     result = run(tmp_path, settings(rule, budget_money=0.2, cost_per_frame=0.5))
 
     empty, poor = result.notes
-    assert empty.startswith("Corner case snow found nothing: no kept frame has an attribute weather")
+    assert empty.startswith("Corner case snow found nothing: no kept frame of train or val has an attribute weather")
     assert poor.startswith("labeling.budget_money, 0.2, pays for no frame at 0.5 each")
     assert empty in result.pages["summary"]
     assert result.counts["selected"] == 0

@@ -25,8 +25,14 @@ def why(made, miner="rule", where=None, **settings) -> str:
     ("where", "says"),
     [
         (WhereSection(attributes={"wether": ("rain",)}), "has an attribute wether; known are time_of_day, weather"),
-        (WhereSection(attributes={"weather": ("snow",)}), "no kept frame has weather snow; there are dry, rain"),
-        (WhereSection(classes=("bus",)), "no label of bus is in the kept frames, and no model is champion"),
+        (
+            WhereSection(attributes={"weather": ("snow",)}),
+            "no kept frame of train or val has weather snow; there are dry, rain",
+        ),
+        (
+            WhereSection(classes=("bus",)),
+            "no label of bus is in the kept frames of train and val, and no model is champion",
+        ),
         (WhereSection(attributes={"weather": ("dry",), "time_of_day": ("night",)}), "meets all of its condition"),
     ],
 )
@@ -44,14 +50,17 @@ def test_what_the_champion_is_sure_of_is_not_said_to_be_absent():
     made = material(FRAMES, predictions=(detections(("a", "car", 0.9, HERE)),))
     fog = WhereSection(classes=("car",), attributes={"weather": ("fog",)})
 
-    assert why(made, where=fog) == "no kept frame has weather fog; there are dry, rain"
+    assert why(made, where=fog) == "no kept frame of train or val has weather fog; there are dry, rain"
 
 
 @pytest.mark.parametrize(
     ("expression", "says"),
     [
-        ("speed_mps > 20", "speed_mps is known of no kept frame"),
-        ("attributes.wether = 'rain'", "no kept frame has an attribute wether; known are time_of_day, weather"),
+        ("speed_mps > 20", "speed_mps is known of no kept frame of train or val"),
+        (
+            "attributes.wether = 'rain'",
+            "no kept frame of train or val has an attribute wether; known are time_of_day, weather",
+        ),
         ("camera = 'rear'", "no kept frame of train or val meets all of its condition"),
     ],
 )
