@@ -7,9 +7,9 @@ import polars as pl
 import pyarrow as pa
 
 from driveflow import tables as columns
-from driveflow.table_digest import rows_of_runs
+from driveflow.table_digest import first_of_equal, rows_of_runs
 from ingestion.merge_boxes import DISPUTED, Settler, looked_by
-from ingestion.merge_stack import Stack, frame_ids
+from ingestion.merge_stack import Stack
 from ingestion.overlap import Ints
 
 _NOBODY = -1  # turn of what is settled
@@ -39,7 +39,7 @@ class UnitedRange:
 def unite_range(some: RangeOfBoxes, settler: Settler) -> UnitedRange:
     """Return one set of boxes for each frame and class; boxes that several drew are settled by `settler`."""
     stacked = some.stack.table
-    runs = _runs(frame_ids(stacked), some.stack.turns)
+    runs = _runs(stacked["frame_id"], some.stack.turns)
     speakers = _speakers(runs.filter(pl.Series(some.stack.is_shared[runs["start"].to_numpy()])), some.looked)
     disputed = pl.DataFrame(schema=DISPUTED)
     if speakers.height:
@@ -47,7 +47,7 @@ def unite_range(some: RangeOfBoxes, settler: Settler) -> UnitedRange:
         crowd = replace(some.stack, is_shared=np.repeat(is_disputed.to_numpy(), runs["rows"].to_numpy())).shared()
         left = settler.settle(crowd, looked_by(some.looked, speakers))
         settled = left.select(columns.BOXES.names).to_arrow().cast(columns.BOXES)
-        fresh = _runs(frame_ids(settled), np.full(settled.num_rows, _NOBODY))
+        fresh = _runs(settled["frame_id"], np.full(settled.num_rows, _NOBODY))
         runs = pl.concat([runs.filter(~is_disputed), fresh.with_columns(pl.col("start") + stacked.num_rows)])
         stacked = pa.concat_tables([stacked, settled])
         disputed = settler.disputed()
@@ -57,13 +57,12 @@ def unite_range(some: RangeOfBoxes, settler: Settler) -> UnitedRange:
     return UnitedRange(boxes, disputed, int(placed["rows"].filter(leaked).sum()))
 
 
-def _runs(frames: pl.Series, turns: Ints) -> pl.DataFrame:
+def _runs(frames: pa.ChunkedArray, turns: Ints) -> pl.DataFrame:
     """Return frame_id, first row and count of rows of what each turn says of each frame; those rows stand together."""
-    begins = np.ones(len(frames), np.bool_)
-    begins[1:] = (frames != frames.shift())[1:].to_numpy() | (turns[1:] != turns[:-1])
-    starts = np.flatnonzero(begins)
+    starts = first_of_equal(pa.table({"frame_id": frames, "turn": turns}))
     rows = np.diff(starts, append=len(frames))
-    return pl.DataFrame({"frame_id": frames.gather(starts), "start": starts, "rows": rows, "turn": turns[starts]})
+    ids = pl.Series(frames.take(pa.array(starts)), dtype=pl.String)
+    return pl.DataFrame({"frame_id": ids, "start": starts, "rows": rows, "turn": turns[starts]})
 
 
 def _speakers(runs: pl.DataFrame, looked: pl.DataFrame) -> pl.DataFrame:
