@@ -24,13 +24,25 @@ def key_column(keys: Sequence[Key]) -> pl.Series:
     >>> key_column([7, 7.0, "7", None]).to_list(), key_column([1, 2]).to_list()
     (['7', '7', '7', ''], ['1', '2'])
     """
-    try:
-        found = pa.array(keys)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        found = None
-    if found is not None and pa.types.is_integer(found.type):
-        return pl.Series(found).cast(pl.String).fill_null("")
+    numbers = whole_numbers(keys)
+    if numbers is not None:
+        return pl.Series(numbers).cast(pl.String)
     return pl.Series([key_text(key) for key in keys], dtype=pl.String)
+
+
+def whole_numbers(keys: Sequence[Key]) -> npt.NDArray[np.int64] | None:
+    """Return ids as numbers, None where any of them is something else.
+
+    >>> whole_numbers([7, 8]), whole_numbers([7.0, 8]), whole_numbers([7.5, 8]), whole_numbers(["7"])
+    (array([7, 8]), array([7, 8]), None, None)
+    """
+    try:
+        numbers = pa.array(keys)  # of a type that is asked for, fractions would be cut off
+        if numbers.null_count or not (pa.types.is_integer(numbers.type) or pa.types.is_floating(numbers.type)):
+            return None if len(numbers) else np.zeros(0, np.int64)
+        return np.asarray(numbers.cast(pa.int64()))
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        return None
 
 
 def as_ids(keys: Sequence[str], kind: pl.DataType) -> pl.Series:

@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from driveflow.canonical import canonical_json
+from driveflow.formats.coco_columns import whole_numbers
 from driveflow.formats.coco_records import Key, key_text, plain_json
-from validation.inputs.coco_keys import whole_numbers
 from validation.inputs.coco_results import number_column, xywh_columns
 from validation.inputs.plain_records import Layout, read_plain
 from validation.model.box_facts import BoxFacts, box_facts

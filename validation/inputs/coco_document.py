@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from driveflow.errors import InvalidInputError
-from driveflow.formats.coco_columns import key_column
+from driveflow.formats.coco_columns import key_column, whole_numbers
 from driveflow.formats.coco_hints import image_hints
 from driveflow.formats.coco_records import CocoCategory, CocoImage, CocoVideo, Key, key_text
 from validation.inputs.coco_annotations import (
@@ -21,7 +21,7 @@ from validation.inputs.coco_annotations import (
     doubts,
     plain_annotations,
 )
-from validation.inputs.coco_keys import KeyIndex, whole_numbers
+from validation.inputs.coco_keys import KeyIndex
 from validation.inputs.given import GIVEN_CLASSES, GIVEN_FRAMES, Given
 from validation.inputs.json_records import syntax_error
 from validation.model.raw import RawBoxes

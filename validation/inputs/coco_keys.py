@@ -4,9 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
 
-from driveflow.formats.coco_columns import as_ids
+from driveflow.formats.coco_columns import as_ids, whole_numbers
 from driveflow.formats.coco_records import Key, key_text
 from validation.model.scene import Ints
 
@@ -40,21 +39,6 @@ class KeyIndex:
             place = self._places[key] = self._known + len(self.strangers)
             self.strangers.append(key)
         return place
-
-
-def whole_numbers(keys: Sequence[Key]) -> Ints | None:
-    """Return ids as numbers, None where any of them is something else.
-
-    >>> whole_numbers([7, 8]), whole_numbers([7.0, 8]), whole_numbers([7.5, 8]), whole_numbers(["7"])
-    (array([7, 8]), array([7, 8]), None, None)
-    """
-    try:
-        numbers = pa.array(keys)  # of a type that is asked for, fractions would be cut off
-        if numbers.null_count or not (pa.types.is_integer(numbers.type) or pa.types.is_floating(numbers.type)):
-            return None if len(numbers) else np.zeros(0, np.int64)
-        return np.asarray(numbers.cast(pa.int64()))
-    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
-        return None
 
 
 def _table(places: dict[str, int]) -> Ints:
