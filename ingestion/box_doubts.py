@@ -1,24 +1,21 @@
 """Doubt that boxes of COCO are pixels of corner and size, where their pictures say otherwise."""
 
-from typing import Final
-
 import numpy as np
 import polars as pl
 
 from driveflow.formats.box_shapes import MEANT, looked_at, meant_shape
 from driveflow.snapshots import SnapshotTables
-
-_SIDES: Final = ("x1", "y1", "x2", "y2")
+from ingestion.disputes import CORNERS
 
 
 def box_doubts(tables: SnapshotTables, label_format: str) -> list[str]:
     """Return a sentence where boxes that are read as x, y, width and height seem to be written otherwise."""
     if "coco" not in label_format.split():
         return []
-    some = tables.boxes.select(["frame_id", *_SIDES]).take(looked_at(tables.boxes.num_rows))
+    some = tables.boxes.select(["frame_id", *CORNERS]).take(looked_at(tables.boxes.num_rows))
     sizes = pl.DataFrame(pl.from_arrow(tables.frames.select(["frame_id", "width", "height"])))
     rows = pl.DataFrame(pl.from_arrow(some)).join(sizes, on="frame_id")
-    corners = rows.select(_SIDES).to_numpy()
+    corners = rows.select(CORNERS).to_numpy()
     box = np.column_stack([corners[:, :2], corners[:, 2:] - corners[:, :2]])
     meant = meant_shape(box, rows.select("width", "height").to_numpy().astype(np.float64))
     if meant is None:

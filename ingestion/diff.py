@@ -9,7 +9,8 @@ import pyarrow as pa
 from driveflow import tables as columns
 from driveflow.canonical import Json
 from driveflow.snapshots import Snapshot
-from ingestion.diff_places import CORNERS, pair_places
+from ingestion.diff_places import pair_places
+from ingestion.disputes import CORNERS
 
 _MAX_GROUPS = 100
 _SEPARATOR = "\x1f"  # no class is called so

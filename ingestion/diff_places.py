@@ -5,11 +5,12 @@ from typing import Final
 
 import polars as pl
 
+from ingestion.disputes import CORNERS
+
 ROUNDING_PX: Final = 0.01
 """Corners that are nearer than this differ by how they were written down: nobody draws as finely."""
 
 _PLACE_PX: Final = 1.0  # formats of whole pixels move a corner by up to one
-CORNERS: Final = ("x1", "y1", "x2", "y2")
 
 
 @dataclass(frozen=True, slots=True)
