@@ -26,6 +26,7 @@ ProfileHere: TypeAlias = Annotated[
     str, typer.Option("--profile", help="A profile file, or the name of one in ./profiles.")
 ]
 Most: TypeAlias = Annotated[int, typer.Option("--limit", min=0, help="So many rows are written out; all are counted.")]
+AnySnapshot: TypeAlias = Annotated[str, typer.Argument(help="A tag, id or address of a snapshot.", show_default=False)]
 DEFAULT_WORKSPACE = Path(".driveflow")
 
 

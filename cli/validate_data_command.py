@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, ProfileHere, Workspace, emit, table
+from cli.output import DEFAULT_WORKSPACE, AnySnapshot, ProfileHere, Workspace, emit, table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +21,7 @@ _REASON_CHARS = 110
 
 
 def validate_data(  # noqa: PLR0913, PLR0917 one parameter an option
-    snapshot: Annotated[str, typer.Argument(help="A tag, id or address of a snapshot.", show_default=False)],
+    snapshot: AnySnapshot,
     against: Annotated[str, typer.Option("--against", help="The snapshot before it, for drift.")] = "",
     policy: Annotated[
         Path | None, typer.Option("--policy", help="A flow file, or its section data_validation.", dir_okay=False)

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Most, Output, ProfileHere, Workspace, emit
+from cli.output import DEFAULT_WORKSPACE, AnySnapshot, Most, Output, ProfileHere, Workspace, emit
 
 if TYPE_CHECKING:
     from driveflow.canonical import Json
 
 
 def conflicts(
-    snapshot: Annotated[str, typer.Argument(help="A tag, id or address of a snapshot.", show_default=False)],
+    snapshot: AnySnapshot,
     kind: Annotated[str, typer.Option(help="Only conflicts of this kind, such as box.")] = "",
     limit: Most = 100,
     workspace: Workspace = DEFAULT_WORKSPACE,

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Most, Output, ProfileHere, Workspace, emit
+from cli.output import DEFAULT_WORKSPACE, AnySnapshot, Most, Output, ProfileHere, Workspace, emit
 
 app = typer.Typer(no_args_is_help=True)
 
@@ -16,7 +16,7 @@ def quarantine() -> None:
 
 @app.command("list")
 def list_quarantine(
-    snapshot: Annotated[str, typer.Argument(help="A tag, id or address of a snapshot.", show_default=False)],
+    snapshot: AnySnapshot,
     reason: Annotated[str, typer.Option(help="Only what was put aside for this reason.")] = "",
     limit: Most = 100,
     workspace: Workspace = DEFAULT_WORKSPACE,

@@ -6,13 +6,13 @@ from typing import Annotated, Any
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit, say
+from cli.output import DEFAULT_WORKSPACE, AnySnapshot, Output, ProfileHere, Workspace, emit, say
 
 _LARGEST = 8
 
 
 def show(  # noqa: PLR0913, PLR0917 one parameter an option
-    snapshot: Annotated[str, typer.Argument(help="A tag, id or address of a snapshot.", show_default=False)],
+    snapshot: AnySnapshot,
     html: Annotated[
         Path | None, typer.Option("--html", help="Write a page of up to 24 frames with their boxes.", dir_okay=False)
     ] = None,

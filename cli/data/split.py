@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
+from cli.output import DEFAULT_WORKSPACE, AnySnapshot, Output, ProfileHere, Workspace, emit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ _DEFAULT_HOLDOUT = 0.2
 
 
 def split(  # noqa: PLR0913, PLR0917 one parameter an option
-    snapshot: Annotated[str, typer.Argument(help="A tag, id or address of a snapshot.", show_default=False)],
+    snapshot: AnySnapshot,
     name: Annotated[str, typer.Option("--as", metavar="NAME", help="Tag of the snapshot that is made.")],
     val_fraction: Annotated[float, typer.Option(min=0.0, max=0.99, help="Share of val in what is not hold-out.")] = 0.1,
     holdout_fraction: Annotated[

@@ -5,13 +5,13 @@ from typing import Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
+from cli.output import DEFAULT_WORKSPACE, AnySnapshot, Output, ProfileHere, Workspace, emit
 from driveflow.canonical import Json
 
 
 def tag(
     name: Annotated[str, typer.Argument(help="The tag.", show_default=False)],
-    snapshot: Annotated[str, typer.Argument(help="A tag, id or address of a snapshot.", show_default=False)] = "",
+    snapshot: AnySnapshot = "",
     delete: Annotated[bool, typer.Option("--delete", help="Take the tag away; its history stays readable.")] = False,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",

@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, emit
+from cli.output import DEFAULT_WORKSPACE, AnySnapshot, Output, ProfileHere, Workspace, emit
 
 _SHOWN = 20
 
 
 def verify(
-    snapshot: Annotated[str, typer.Argument(help="A tag, id or address of a snapshot.", show_default=False)],
+    snapshot: AnySnapshot,
     sample: Annotated[int, typer.Option(min=0, help="Read only so many frames, always the same ones; 0: all.")] = 0,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
