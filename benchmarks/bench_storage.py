@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 OBJECTS = 400
 OBJECT_BYTES = 372_000  # a camera picture
 THREADS = 16
-ROUNDS = 3
+ROUNDS = 10
 BUCKET, KEYS = "BENCH_BUCKET", "bench"
 
 

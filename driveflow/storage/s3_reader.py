@@ -1,5 +1,6 @@
 """Read objects from S3 by a client that leaves the interpreter free meanwhile: many reads at once, one thread each."""
 
+import ctypes
 import functools
 import os
 import re
@@ -20,6 +21,8 @@ _PATIENCE: Final = "DRIVEFLOW_S3_PATIENCE_S"  # silence of so many seconds while
 _PATIENCE_S: Final = 60.0
 _WHOLE_TIMEOUT: Final = timedelta(hours=1)
 _CONNECT_TIMEOUT: Final = timedelta(seconds=10)
+_MMAP_THRESHOLD: Final = (-3, 2 << 20)  # options of mallopt(3) and bytes; larger than most pictures
+_TRIM_THRESHOLD: Final = (-1, 16 << 20)
 
 
 class NotReadableHereError(Exception):
@@ -71,6 +74,7 @@ def _store(bucket: str, _settings: tuple[str, ...]) -> "S3Store":
     from obstore.auth.boto3 import Boto3CredentialProvider
     from obstore.store import S3Store
 
+    _keep_freed_memory()
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     session = boto3.session.Session()
     return S3Store(
@@ -89,6 +93,17 @@ def _store(bucket: str, _settings: tuple[str, ...]) -> "S3Store":
         retry_config={"max_retries": 0, "retry_timeout": timedelta(0)},  # retries are ours: driveflow/storage/retry.py
         credential_provider=Boto3CredentialProvider(session),
     )
+
+
+def _keep_freed_memory() -> None:
+    """Let glibc keep the memory of an object for the next one: pages that are asked for anew cost more than the copy.
+
+    A thread keeps at most what it had in use, and no more than 16 MiB; other C libraries stay as they are.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        for option, limit_bytes in (_MMAP_THRESHOLD, _TRIM_THRESHOLD):
+            mallopt(option, limit_bytes)
 
 
 def _meaning(text: str, uri: str) -> Exception:
