@@ -14,6 +14,7 @@ from driveflow.ledger.ledger import Ledger
 from driveflow.parquet_bytes import table_of
 from driveflow.snapshots import list_records, list_snapshots
 from driveflow.storage.objects import ObjectInfo, join, list_objects, read_bytes, stat
+from driveflow.storage.shards import packed_frames
 from driveflow.withdrawn import ModelSeen, Trace
 
 MEASURED = ("signals", "predictions", "vectors")  # folders of the store with parts of one row or more a frame
@@ -34,7 +35,7 @@ class FrameTraces:
 
 
 def trace_snapshots(store: str, frame_ids: Sequence[str]) -> dict[str, FrameTraces]:
-    """Return what all snapshots of `store` say of the frames: where they lie, what they are called, who holds them."""
+    """Return what `store` says of the frames: where they lie, what they are called, which snapshots hold them."""
     found = {frame_id: FrameTraces() for frame_id in frame_ids}
     wanted = pa.array(sorted(found), pa.string())
     for snapshot in list_snapshots(store):
@@ -48,7 +49,16 @@ def trace_snapshots(store: str, frame_ids: Sequence[str]) -> dict[str, FrameTrac
         for record in list_records(snapshot):
             for row in _rows(record.locations(), wanted):
                 _note_place(found[row["frame_id"]], row, store)
+    _note_packed(found, store)
     return found
+
+
+def _note_packed(found: Mapping[str, FrameTraces], store: str) -> None:
+    """Note slices of shards of which no snapshot tells: what packed them was killed, or is not done yet."""
+    for frame_id, uri, offset, length, digest in packed_frames(store):
+        if frame_id in found:
+            found[frame_id].digests.add(digest or frame_id)
+            found[frame_id].places.add(Trace("shard", uri, offset, length))
 
 
 def find_copies(store: str, frame_ids: Iterable[str]) -> dict[str, set[Trace]]:

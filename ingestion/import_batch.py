@@ -6,6 +6,7 @@ from typing import TypeGuard
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.canonical import digest_bytes
@@ -17,7 +18,7 @@ from driveflow.snapshots import Beside, SnapshotTables
 from driveflow.storage.objects import ObjectInfo
 from driveflow.storage.shards import Blob, pack_shards
 from driveflow.withdrawn import REASON as WITHDRAWN
-from driveflow.withdrawn import withdrawn_ids
+from driveflow.withdrawn import Trace, withdrawn_ids
 from ingestion.account import describe_empty, file_counts, frame_counts, quarantine_rows
 from ingestion.batch_files import BatchFiles, Refusal, open_files
 from ingestion.box_doubts import box_doubts
@@ -25,6 +26,7 @@ from ingestion.find_metadata import find_metadata
 from ingestion.look import Looked, look_at_members, look_at_objects
 from ingestion.metadata import Metadata
 from ingestion.open_container import rules_of
+from ingestion.purge import check_zeros, purge_shards
 from ingestion.read_labels import read_batch_labels
 from ingestion.sort_files import SortedFiles, sort_files
 from ingestion.take_boxes import TakenBoxes, take_boxes
@@ -125,6 +127,7 @@ def import_batch(request: BatchRequest, progress: Progress = silent) -> Imported
     gallery = _Gallery(progress, len(read.ordered.pictures), withdrawn_ids(request.store))
     bright = tagged_places(read.labels, read.metadata, request.section.attributes)
     packed = _look(read.ordered, gallery, request.store, bright)
+    packed = _let_go(gallery, packed, request.store)
     _refuse_broken(broken, gallery)
     refused = [*read.files.refused, *gallery.refused]
     if not gallery.kept:
@@ -185,6 +188,22 @@ def _look(ordered: SortedFiles, gallery: _Gallery, store: str, bright: Container
                 yield Blob(seen.frame_id, data, digest_bytes(data) if seen.file.frame_id else None)
 
     return pack_shards(store, blobs())
+
+
+def _let_go(gallery: _Gallery, packed: pa.Table, store: str) -> pa.Table:
+    """Refuse what was withdrawn since the first picture was looked at, purge it from the shards, return the rest."""
+    late = withdrawn_ids(store) - gallery.withdrawn
+    if not late:
+        return packed
+    gone = pc.is_in(packed["frame_id"], value_set=pa.array(sorted(late), pa.string()))
+    slices = [Trace("shard", row["uri"], row["offset"], row["length"]) for row in packed.filter(gone).to_pylist()]
+    purge_shards(slices)
+    check_zeros(slices)
+    gallery.withdrawn |= late
+    seen, gallery.kept = gallery.kept, []
+    for looked in seen:
+        gallery.add(looked)
+    return packed.filter(pc.invert(gone))
 
 
 def _broken_pictures(read: _Read, batch: str) -> dict[str, str]:

@@ -69,9 +69,7 @@ def plan_withdrawal(withdrawal: Withdrawal, reach: Reach) -> list[Tombstone]:
     models = models_that_saw(reach.ledger, traces) if reach.ledger else nobody
     planned = []
     for frame_id in dict.fromkeys(withdrawal.frame_ids):
-        before = read_tombstone(reach.store, frame_id) or Tombstone(
-            frame_id=frame_id, reason=withdrawal.reason.strip(), who=withdrawal.who.strip(), at=withdrawal.at
-        )
+        before = _begun(frame_id, withdrawal, reach)
         found = traces[frame_id]
         planned.append(
             replace(
@@ -91,12 +89,15 @@ def plan_withdrawal(withdrawal: Withdrawal, reach: Reach) -> list[Tombstone]:
 def withdraw(withdrawal: Withdrawal, reach: Reach) -> list[Tombstone]:
     """Withdraw frames and return their tombstones.
 
-    The tombstones are written before anything is purged, so that from then on the frames are refused, and once more
-    when all is done. Killed at any point and run again it ends in the same state.
+    The tombstones are written before anything is looked for, so that from then on the frames are refused, again before
+    anything is purged, and once more when all is done: an import that goes on meanwhile either sees them, or what it
+    packed is found. Killed at any point and run again it ends in the same state.
 
     Raises:
         IntegrityError: somebody else wrote a shard at the same moment; doing it again helps.
     """
+    for frame_id in dict.fromkeys(withdrawal.frame_ids):
+        write_tombstone(reach.store, replace(_begun(frame_id, withdrawal, reach), state="begun"))
     planned = plan_withdrawal(withdrawal, reach)
     for tombstone in planned:
         write_tombstone(reach.store, tombstone)
@@ -107,6 +108,13 @@ def withdraw(withdrawal: Withdrawal, reach: Reach) -> list[Tombstone]:
         write_tombstone(reach.store, tombstone)
         _note(tombstone, reach)
     return done
+
+
+def _begun(frame_id: str, withdrawal: Withdrawal, reach: Reach) -> Tombstone:
+    """Return the tombstone that an earlier try left, else one that knows nothing but why, who and when."""
+    return read_tombstone(reach.store, frame_id) or Tombstone(
+        frame_id=frame_id, reason=withdrawal.reason.strip(), who=withdrawal.who.strip(), at=withdrawal.at
+    )
 
 
 def _ours(frame_id: str, found: FrameTraces, rows: Mapping[str, set[str]], reach: Reach) -> set[Trace]:

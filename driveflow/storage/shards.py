@@ -1,15 +1,19 @@
 """Pack many small blobs, members of archives say, into few large content-addressed objects."""
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 import pyarrow as pa
 
-from driveflow.canonical import digest_bytes
-from driveflow.storage.objects import join, stat, write_bytes
+from driveflow.canonical import Json, canonical_json, digest_bytes
+from driveflow.errors import IntegrityError, NotFoundError
+from driveflow.storage.objects import join, keep_bytes, list_objects, read_bytes, stat, write_bytes
 from driveflow.tables import LOCATIONS
 
 SHARD_BYTES = 64 << 20
+_LISTS = "shard_frames"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,8 @@ def pack_shards(store_uri: str, blobs: Iterable[Blob], shard_bytes: int = SHARD_
 
     Blobs are taken in the order given, a frame that comes again is packed once, and at most one shard is in memory.
     A shard holds at most `shard_bytes`, or a single blob that is larger. Equal blobs in equal order make equal shards,
-    so that doing it twice changes nothing.
+    so that doing it twice changes nothing. What lies in each is written first, into `<store>/shard_frames/<sha>.json`:
+    a frame can be found also where no snapshot tells of the shard, since what packed it was killed or is not done.
     """
     rows = [row for shard in _filled(blobs, shard_bytes) for row in _write(store_uri, shard)]
     return pa.Table.from_pylist(rows, schema=LOCATIONS)
@@ -49,14 +54,39 @@ def _filled(blobs: Iterable[Blob], shard_bytes: int) -> Iterator[list[Blob]]:
         yield shard
 
 
+def packed_frames(store_uri: str) -> Iterator[tuple[str, str, int, int, str | None]]:
+    """Yield frame id, address, offset, length and digest (as in `Blob`) of all that was packed, or is about to be.
+
+    Raises:
+        IntegrityError: a list is not what was written there.
+    """
+    try:
+        lists = list(list_objects(join(store_uri, _LISTS)))
+    except NotFoundError:
+        return
+    for entry in lists:
+        uri = _uri(store_uri, entry.path.removesuffix(".json"))
+        try:
+            rows = [(str(row[0]), uri, int(row[1]), int(row[2]), row[3]) for row in json.loads(read_bytes(entry.uri))]
+        except (ValueError, TypeError, IndexError) as error:
+            raise IntegrityError(f"{entry.uri} is no list of what lies in a shard: {error}") from error
+        yield from rows
+
+
 def _write(store_uri: str, shard: list[Blob]) -> Iterator[dict[str, object]]:
     data = b"".join(blob.data for blob in shard)
-    uri = join(store_uri, "shards", f"{digest_bytes(data)}.bin")
+    name = digest_bytes(data)
+    uri = _uri(store_uri, name)
+    offsets = accumulate((len(blob.data) for blob in shard), initial=0)
+    rows = [(blob.frame_id, offset, len(blob.data), blob.digest) for blob, offset in zip(shard, offsets, strict=False)]
+    listed: list[Json] = [list(row) for row in rows]
+    keep_bytes(join(store_uri, _LISTS, f"{name}.json"), canonical_json(listed).encode())
     found = stat(uri)
     if found is None or found.size != len(data):  # a look costs less than 64 MiB on their way to a store that has them
         write_bytes(uri, data)
-    offset = 0
-    for blob in shard:
-        spot = {"uri": uri, "offset": offset, "length": len(blob.data), "digest": blob.digest}
-        yield {"frame_id": blob.frame_id, **spot}
-        offset += len(blob.data)
+    for frame_id, offset, length, digest in rows:
+        yield {"frame_id": frame_id, "uri": uri, "offset": offset, "length": length, "digest": digest}
+
+
+def _uri(store_uri: str, name: str) -> str:
+    return join(store_uri, "shards", f"{name}.bin")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+import ingestion.import_batch
 from driveflow import tables as columns
 from driveflow.canonical import digest_bytes
 from driveflow.errors import IntegrityError, NotFoundError, UsageError
@@ -247,6 +248,69 @@ def test_a_later_import_quarantines_the_same_bytes_whatever_they_are_called(work
         ("again.zip!renamed.jpg", "withdrawn"),
     }
     assert all(GONE not in data for path, data in workspace.files().items() if path.startswith("store/"))
+
+
+@pytest.fixture
+def later(workspace):
+    """A batch with the frame as a file of its own, in an archive, and beside another frame."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("renamed.jpg", GONE)
+        archive.writestr("third.jpg", picture(3))
+    write(workspace.folder / "later", {"b.jpg": KEPT, "again.zip": packed.getvalue()})
+    return workspace.folder / "later"
+
+
+@pytest.mark.parametrize("packed_first", [False, True], ids=["before it is packed", "after it is packed"])
+def test_a_frame_withdrawn_while_an_import_reads_it_is_neither_kept_nor_left_in_a_shard(
+    workspace, later, monkeypatch, packed_first
+):
+    pack, gone = ingestion.import_batch.pack_shards, []
+
+    def packing(store, blobs):
+        rows = pack(store, blobs) if packed_first else None
+        gone.append(workspace.withdraw())
+        return rows if packed_first else pack(store, blobs)
+
+    monkeypatch.setattr(ingestion.import_batch, "pack_shards", packing)
+    made = workspace.bring_in("later")
+
+    assert [tombstone.state for tombstone in gone] == ["done"]
+    assert made.frames()["frame_id"].to_pylist() == sorted([OTHER, digest_bytes(picture(3))])
+    assert {(row["path"], row["reason"]) for row in made.quarantine().to_pylist()} == {
+        ("again.zip!renamed.jpg", "withdrawn")
+    }
+    assert FRAME not in made.locations()["frame_id"].to_pylist()
+    assert all(GONE not in data for path, data in workspace.files().items() if path.startswith("store/"))
+    assert PixelReader(made.locations()).read(digest_bytes(picture(3))) == picture(3)
+
+
+def test_a_file_withdrawn_while_an_import_reads_it_is_not_kept(workspace, monkeypatch):
+    look = ingestion.import_batch.look_at_objects
+
+    def looking(files, bright):
+        yield from look(files, bright)
+        workspace.withdraw()
+
+    monkeypatch.setattr(ingestion.import_batch, "look_at_objects", looking)
+
+    assert workspace.bring_in("loose").frames()["frame_id"].to_pylist() == [OTHER]
+
+
+def test_a_shard_of_which_no_snapshot_tells_loses_the_frame_too(workspace, later, monkeypatch):
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ingestion.import_batch, "_assemble", killed)
+    with pytest.raises(KeyboardInterrupt):
+        workspace.bring_in("later")
+    monkeypatch.undo()
+
+    tombstone = workspace.withdraw()
+
+    assert len([trace for trace in tombstone.purged if trace.kind == "shard"]) == 2
+    assert all(GONE not in data for path, data in workspace.files().items() if path.startswith("store/"))
+    assert workspace.bring_in("later").frames().num_rows == 2
 
 
 def test_a_plan_changes_nothing(workspace):

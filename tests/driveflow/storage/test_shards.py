@@ -1,9 +1,13 @@
 from pathlib import Path
 
+import pytest
+
 from driveflow.canonical import digest_bytes
+from driveflow.errors import IntegrityError
 from driveflow.images.pixels import PixelReader
+from driveflow.storage import shards as packing
 from driveflow.storage.objects import list_objects
-from driveflow.storage.shards import Blob, pack_shards
+from driveflow.storage.shards import Blob, pack_shards, packed_frames
 from driveflow.tables import LOCATIONS
 
 
@@ -69,3 +73,34 @@ def test_a_frame_that_comes_twice_is_packed_once(tmp_path: Path):
 def test_nothing_makes_no_shard(tmp_path: Path):
     assert pack_shards(tmp_path.as_uri(), []).num_rows == 0
     assert not (tmp_path / "shards").exists()
+
+
+def test_what_lies_in_a_shard_is_listed_before_the_shard_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def killed(uri: str, data: bytes) -> bool:
+        raise KeyboardInterrupt(uri, data)
+
+    store, blobs = tmp_path.as_uri(), [*_blobs(2), Blob("7" * 64, b"decoded", digest_bytes(b"decoded"))]
+    monkeypatch.setattr(packing, "write_bytes", killed)
+    with pytest.raises(KeyboardInterrupt):
+        pack_shards(store, blobs)
+    monkeypatch.undo()
+    listed = list(packed_frames(store))
+
+    packed = pack_shards(store, blobs)
+
+    assert listed == list(packed_frames(store)) == [tuple(row.values()) for row in packed.to_pylist()]
+    assert not (tmp_path / "nowhere").exists()
+    assert list(packed_frames((tmp_path / "nowhere").as_uri())) == []
+
+
+def test_a_list_of_a_shard_that_is_damaged_is_named_and_made_good_by_packing_again(tmp_path: Path):
+    store = tmp_path.as_uri()
+    packed = pack_shards(store, _blobs(2))
+    (listed,) = (tmp_path / "shard_frames").iterdir()
+    listed.write_text('[["a"]]')
+    with pytest.raises(IntegrityError, match=listed.name):
+        list(packed_frames(store))
+
+    pack_shards(store, _blobs(2))
+
+    assert [row[0] for row in packed_frames(store)] == packed["frame_id"].to_pylist()
