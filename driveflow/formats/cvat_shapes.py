@@ -54,9 +54,7 @@ class CvatMeta:
 def read_meta(meta: XmlElement) -> CvatMeta:
     """Return what the element `meta` says of a task, a job or a project."""
     owner = meta.find("task") or meta.find("project") or meta.find("job") or meta
-    tasks = (
-        owner.all("task") if owner is meta else (owner.find("tasks") or XmlElement("", {}, 0)).all("task") or [owner]
-    )
+    tasks = (owner.find("tasks") or XmlElement("", {}, 0)).all("task") or [owner]
     labels = (owner.find("labels") or XmlElement("", {}, 0)).all("label")
     boxable = [label for label in labels if label.text_at("type") not in _NOT_BOXES and not label.text_at("parent")]
     first = tasks[0]

@@ -1,14 +1,16 @@
 """Read YOLO labels: darknet, classes.txt or data.yaml; boxes, oriented boxes and polygons."""
 
 import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
 from driveflow.canonical import canonical_json
+from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.file_kinds import may_be_picture
-from driveflow.formats.label_set import LABEL_BOXES, ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
+from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.path_index import PathIndex, folder_of
+from driveflow.formats.picture_finder import stem_of
 from driveflow.formats.yolo_layout import YoloSet, find_sets
 from driveflow.formats.yolo_lines import YoloNames, YoloText, read_label_text
 
@@ -37,13 +39,10 @@ def read_yolo(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: AR
         builder.files |= found.files
         builder.notes += found.notes
         builder.problems += found.problems
-    rows: list[dict[str, object]] = []
-    lists = {path for found in sets for path in found.files}
-    for path in files.paths:
-        if may_be_picture(path):
-            owner = _owner(sets, path)
-            rows += _read_picture(files, builder, _Labels(path, _label_file(index, lists, owner.root, path), owner))
-    builder.add_boxes(pa.Table.from_pylist(rows, schema=LABEL_BOXES))
+    rows = BoxRows(builder)
+    for labels in _labels_of(files, index, builder, sets):
+        rows.add(_read_picture(files, builder, labels))
+    rows.flush()
     _note_orphans(files, builder)
     return builder.build()
 
@@ -52,25 +51,58 @@ def _numbers(files: LabelFiles, index: PathIndex) -> YoloNames:
     """Return the numbers that labels use as names: without a list of names the taxonomy maps these."""
     seen: set[int] = set()
     for path in filter(may_be_picture, files.paths):
-        if labels := _label_file(index, set(), "", path):
+        if labels := _label_file(index, set(), path) or _label_file_of_set(index, set(), "", path):
             text = files.read(labels).decode("utf-8-sig", "replace")
             seen |= {int(found[1]) for line in text.splitlines() if (found := _NUMBER.match(line))}
     return YoloNames({number: str(number) for number in sorted(seen)}, "nothing")
 
 
-def _owner(sets: list[YoloSet], picture: str) -> YoloSet:
+def _owner(sets: Sequence[YoloSet], picture: str) -> YoloSet:
     """Return the set that names the picture, else the one whose home is nearest above it."""
     naming = [found for found in sets if picture in found.splits]
     above = [found for found in sets if not found.root or picture.startswith(found.root + "/")]
     return max(naming or above or sets, key=lambda found: len(found.root))
 
 
-def _label_file(index: PathIndex, lists: set[str], root: str, picture: str) -> str:
-    stem = picture.rpartition(".")[0] if "." in picture.rpartition("/")[2] else picture
+def _labels_of(
+    files: LabelFiles, index: PathIndex, builder: LabelSetBuilder, sets: Sequence[YoloSet]
+) -> Iterator[_Labels]:
+    """Yield every picture with its label file; one in `labels` that fits pictures of several folders is of none."""
+    lists = {path for of in sets for path in of.files}
+    found = {path: _owner(sets, path) for path in files.paths if may_be_picture(path)}
+    near = {path: _label_file(index, lists, path) for path in found}
+    taken = set(near.values())
+    far: dict[str, list[str]] = defaultdict(list)
+    for path in (path for path, file in near.items() if not file):
+        far[_label_file_of_set(index, lists, found[path].root, path)].append(path)
+    for file, pictures in far.items():
+        if not file or file in taken or len(set(map(folder_of, pictures))) == 1:
+            near |= dict.fromkeys(pictures, "" if file in taken else file)
+            continue
+        builder.files.add(file)
+        lines = sum(1 for line in files.read(file).splitlines() if line.strip())
+        detail = f"may be of {pictures[0]} or {pictures[1]} ({len(pictures)} in all)"
+        builder.problems.append(LabelProblem(file, "label_ambiguous_picture", detail, None, lines))
+    yield from (_Labels(path, near[path], of) for path, of in found.items())
+
+
+def _label_file(index: PathIndex, lists: set[str], picture: str) -> str:
+    """Return the label file in the place that the picture's own path gives."""
+    stem = stem_of(picture)
     head, images, tail = ("/" + stem).rpartition("/images/")
     name = stem.rpartition("/")[2]
     candidates = [f"{head}/labels/{tail}"] if images else []
-    candidates += [stem, f"{folder_of(stem)}/labels/{name}", f"{root}/labels/{name}"]
+    candidates += [stem, f"{folder_of(stem)}/labels/{name}"]
+    return _first_text(index, lists, candidates)
+
+
+def _label_file_of_set(index: PathIndex, lists: set[str], root: str, picture: str) -> str:
+    """Return the label file of the picture's name in the one folder of labels that its set has."""
+    name = stem_of(picture).rpartition("/")[2]
+    return _first_text(index, lists, [f"{root}/labels/{name}"])
+
+
+def _first_text(index: PathIndex, lists: set[str], candidates: Sequence[str]) -> str:
     for candidate in candidates:
         for extension in (".txt", ".TXT"):
             path = candidate.lstrip("/") + extension
@@ -119,13 +151,10 @@ def _rows(labels: _Labels, text: YoloText) -> list[dict[str, object]]:
         {
             "path": labels.picture,
             "label_file": labels.file,
-            "listing": 0,
             "line": box.line,
-            "own_id": "",
             "class_name": box.class_name,
             **dict(zip(("x1", "y1", "x2", "y2"), box.corners, strict=True)),
             "normalised": True,
-            "ignore": False,
             "attributes": canonical_json(
                 {name: value for name, value in box.attributes.items() if name != "confidence"}
             ),

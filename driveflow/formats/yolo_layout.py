@@ -19,6 +19,12 @@ _SPLIT_KEYS = ("train", "val", "valid", "validation", "test")
 _SETTINGS_NAMES = frozenset(["data.yaml", "data.yml", "dataset.yaml", "dataset.yml"])
 
 
+class _AsWritten(yaml.SafeLoader):
+    """Keeps every value as the text of the file: a class called 030 is not 24, and one called no is not False."""
+
+    yaml_implicit_resolvers = {"<": yaml.SafeLoader.yaml_implicit_resolvers["<"]}  # noqa: RUF012 as its base has it
+
+
 @dataclass(slots=True)
 class YoloSet:
     """One data set: its classes, the folder that is its home, and the splits of its pictures (filled as it is read)."""
@@ -45,13 +51,18 @@ def _settings_of(files: LabelFiles, path: str) -> Mapping[str, Any] | str:
     if len(data) > _MAX_SETTINGS_BYTES:
         return "it is larger than 4 MiB"
     try:
-        settings = yaml.safe_load(data)
+        settings = yaml.load(data, Loader=_AsWritten)  # noqa: S506 a SafeLoader
     except yaml.MarkedYAMLError as error:
         return f"line {error.problem_mark.line + 1}: {error.problem}" if error.problem_mark else "it is no YAML"
     except (yaml.YAMLError, ValueError, RecursionError):
         return "it is no YAML"
-    named = isinstance(settings, dict) and isinstance(settings.get("names"), list | dict | str)
-    return settings if named else "it has no list 'names'"
+    names = settings.get("names") if isinstance(settings, dict) else None
+    return settings if isinstance(names, list | dict) or _said(names) else "it has no list 'names'"
+
+
+def _said(value: object) -> str:
+    """Return the text of a value, empty where there is none."""
+    return value.strip() if isinstance(value, str) and value.strip().lower() not in {"", "~", "null"} else ""
 
 
 def _yaml_files(files: LabelFiles) -> list[str]:
@@ -129,8 +140,8 @@ def _from_yaml(files: LabelFiles, index: PathIndex, path: str, settings: Mapping
     home = folder_of(path)
     found = YoloSet(YoloNames({}, path), home, files={path})
     found.names = YoloNames(_yaml_names(files, index, found, settings["names"]), path, _keypoint_values(settings))
-    count = settings.get("nc")
-    if isinstance(count, int) and count != len(found.names.by_number):
+    count = _said(settings.get("nc"))
+    if count.isdecimal() and count != str(len(found.names.by_number)):
         found.notes.append(f"{path}: nc says {count} classes, names lists {len(found.names.by_number)}.")
     found.root = _root(index, found, settings.get("path"), home)
     for key in _SPLIT_KEYS:
@@ -141,9 +152,9 @@ def _from_yaml(files: LabelFiles, index: PathIndex, path: str, settings: Mapping
 
 def _yaml_names(files: LabelFiles, index: PathIndex, found: YoloSet, names: Any) -> dict[int, str]:  # noqa: ANN401 YAML
     if isinstance(names, dict):
-        swapped = all(isinstance(name, int) and not isinstance(key, int) for key, name in names.items())
+        swapped = all(_is_number(name) and not _is_number(key) for key, name in names.items())
         pairs = ((name, key) if swapped else (key, name) for key, name in names.items())
-        return {int(key): _text(name) for key, name in pairs if str(key).strip().isdigit() and not _is_nested(name)}
+        return {int(key): _text(name) for key, name in pairs if _is_number(key) and not _is_nested(name)}
     if isinstance(names, list):
         return {number: _text(name) for number, name in enumerate(names) if not _is_nested(name)}
     matches = index.find([folder_of(found.names.file)], plain_path(str(names)))
@@ -152,6 +163,10 @@ def _yaml_names(files: LabelFiles, index: PathIndex, found: YoloSet, names: Any)
         return {}
     found.files.add(matches[0])
     return _names_in(files, found, matches[0])
+
+
+def _is_number(key: object) -> bool:
+    return str(key).isdecimal() and len(str(key)) < 10
 
 
 def _is_nested(name: object) -> bool:
@@ -165,14 +180,14 @@ def _text(name: object) -> str:
 
 def _keypoint_values(settings: Mapping[str, Any]) -> int:
     shape = settings.get("kpt_shape")
-    if isinstance(shape, list) and len(shape) == 2 and all(isinstance(size, int) for size in shape):
-        return int(shape[0] * shape[1])
+    if isinstance(shape, list) and len(shape) == 2 and all(_said(size).isdecimal() for size in shape):
+        return int(shape[0][:9]) * int(shape[1][:9])
     return 0
 
 
 def _root(index: PathIndex, found: YoloSet, stated: object, home: str) -> str:
     """Return the folder that `path:` means; one that leads nowhere is said and ignored."""
-    text = str(stated or "").strip()
+    text = _said(stated)
     if not text:
         return home
     root = index.find_folder([home, ""], plain_path(text))
@@ -183,10 +198,8 @@ def _root(index: PathIndex, found: YoloSet, stated: object, home: str) -> str:
 
 
 def _entries(value: object) -> Iterator[str]:
-    if isinstance(value, str) and value.strip():
-        yield value
-    elif isinstance(value, list):
-        yield from (str(entry) for entry in value if str(entry).strip())
+    entries = value if isinstance(value, list) else [value]
+    yield from filter(None, map(_said, entries))
 
 
 def _add_split(files: LabelFiles, index: PathIndex, found: YoloSet, split: str, entry: str) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from driveflow.canonical import Json
 from driveflow.formats.label_set import LabelProblem
 
-_SLACK = 0.05  # rounding and augmentation push values this far over the edge; they are clipped
+_SLACK = 0.05  # rounding and augmentation push values this far over the edge
+_TRACKED = 6  # values of a box with its confidence and its track
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +101,15 @@ def _number(text: str) -> float:
 
 def _corners(values: list[float], keypoint_values: int) -> tuple[tuple[float, float, float, float], dict[str, Json]]:
     count = len(values)
-    if keypoint_values and count == 4 + keypoint_values:
+    if count == 4 or (keypoint_values and count == 4 + keypoint_values):
         return _from_centre(values[:4]), {}
-    if count == 4:
-        return _from_centre(values), {}
-    if count == 5:
-        return _from_centre(values[:4]), {"confidence": values[4]}
+    if count == 5 or (keypoint_values and count == 5 + keypoint_values):
+        return _from_centre(values[:4]), {"confidence": _confidence(values[-1])}
+    if count == _TRACKED and _is_tracked(values):
+        return _from_centre(values[:4]), {"confidence": values[4], "track_id": str(int(values[5]))}
     if count >= 6 and count % 2 == 0:
-        shares = _clip(values)
+        _check_shares(values)
+        shares = [min(max(value, 0.0), 1.0) for value in values]
         horizontal, vertical = shares[0::2], shares[1::2]
         return (min(horizontal), min(vertical), max(horizontal), max(vertical)), {"shape": "polygon"}
     raise _LineError(
@@ -118,12 +120,30 @@ def _corners(values: list[float], keypoint_values: int) -> tuple[tuple[float, fl
 def _from_centre(values: list[float]) -> tuple[float, float, float, float]:
     if values[2] <= 0 or values[3] <= 0:
         raise _LineError("label_bad_box", f"width {values[2]:g} and height {values[3]:g}: the box has no area")
-    x, y, width, height = _clip(values)
+    _check_shares(values)
+    return _around_centre(values)
+
+
+def _around_centre(values: list[float]) -> tuple[float, float, float, float]:
+    x, y, width, height = values
     return (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
 
 
-def _clip(values: list[float]) -> list[float]:
+def _confidence(value: float) -> float:
+    if not 0 <= value <= 1:
+        detail = f"score {value:g} is not within 0 to 1; a track counts with a confidence before it"
+        raise _LineError("label_bad_score", detail)
+    return value
+
+
+def _is_tracked(values: list[float]) -> bool:
+    """Tell a box with its confidence and its track, as Ultralytics writes what it follows, from three points."""
+    *box, confidence, track = values
+    inside = all(-_SLACK <= edge <= 1 + _SLACK for edge in _around_centre(box))
+    return inside and min(box[2:]) > 0 and 0 <= confidence <= 1 and track >= 1 and track.is_integer()
+
+
+def _check_shares(values: list[float]) -> None:
     far = next((value for value in values if not -_SLACK <= value <= 1 + _SLACK), None)
     if far is not None:
         raise _LineError("label_not_normalised", f"{far:g} is no share of the picture's side: 0 to 1")
-    return [min(max(value, 0.0), 1.0) for value in values]

@@ -189,6 +189,14 @@ def test_a_bad_shape_costs_itself_and_is_named_by_line(shape, reason):
     assert set(looked_for(labels)) == {"a.jpg"}
 
 
+@pytest.mark.parametrize("head", ["<meta></meta>", "<meta/>", "<meta><dumped>2024-01-01</dumped></meta>"])
+def test_a_head_that_says_nothing_costs_nothing(head):
+    labels = read(cvat(image(box()), head=head))
+
+    assert boxes(labels) == [("a.jpg", "car", 10, 20, 30, 40)]
+    assert looked_for(labels) == {"a.jpg": ("car",)}
+
+
 def test_an_image_listed_twice_is_told_apart():
     labels = read(cvat(image(box()), image(box("bus"))))
 

@@ -46,6 +46,58 @@ def test_a_sixth_field_is_a_confidence():
     assert whole.boxes[0].attributes == {"confidence": 0.9}
 
 
+def test_a_confidence_beyond_one_is_named_as_it_may_be_a_track():
+    found, whole = _line("0 .5 .5 .5 .5 7")
+
+    assert found == []
+    assert [(problem.reason, problem.boxes) for problem in whole.problems] == [("label_bad_score", 1)]
+
+
+@pytest.mark.parametrize("track", ["1", "12"])
+def test_a_seventh_field_that_is_a_whole_number_is_a_track_and_no_corner(track):
+    found, whole = _line(f"0 .5 .5 .5 .5 .9 {track}")
+
+    assert found == [("car", HALF)]
+    assert whole.boxes[0].attributes == {"confidence": 0.9, "track_id": track}
+
+
+def test_a_triangle_that_touches_the_lower_edge_is_no_tracked_box():
+    assert _line("0 .25 .25 .75 .25 .5 1")[0] == [("car", (0.25, 0.25, 0.75, 1.0))]
+
+
+def test_keypoints_may_have_a_confidence_after_them():
+    _, whole = _line("0 .5 .5 .5 .5 .1 .1 1 .2 .2 1 .8", YoloNames({0: "car"}, "data.yaml", keypoint_values=6))
+
+    assert [(box.corners, box.attributes) for box in whole.boxes] == [(HALF, {"confidence": 0.8})]
+
+
+@pytest.mark.parametrize(
+    "names", ["[030, no, 1:30, 2024-01-01, 1_0]", "{0: 030, 1: no, 2: 1:30, 3: 2024-01-01, 4: 1_0}"]
+)
+def test_names_are_what_the_file_spells_not_the_numbers_and_days_that_yaml_makes_of_them(names):
+    labels = _read({"data.yaml": f"names: {names}\ntrain: images\n", "labels/a.txt": "0 .5 .5 .5 .5\n"}, "images/a.jpg")
+
+    assert [box[1] for box in boxes(labels)] == ["030"]
+    assert looked_for(labels) == {"images/a.jpg": ("030", "no", "1:30", "2024-01-01", "1_0")}
+
+
+def test_a_label_file_that_may_be_of_pictures_of_two_folders_is_of_neither():
+    files = {"data.yaml": "names: [car]\n", "labels/1.txt": "0 .5 .5 .5 .5\n", "labels/2.txt": "0 .5 .5 .5 .5\n"}
+
+    labels = _read(files, "cam0/1.jpg", "cam1/1.jpg", "cam1/2.jpg")
+
+    assert [box[0] for box in boxes(labels)] == ["cam1/2.jpg"]
+    assert problems(labels) == [("labels/1.txt", None, "label_ambiguous_picture")]
+    assert [problem.boxes for problem in labels.problems] == [1]
+
+
+def test_a_label_file_with_a_picture_in_its_place_is_not_that_of_a_namesake():
+    labels = _read({"data.yaml": "names: [car]\n", "labels/1.txt": "0 .5 .5 .5 .5\n"}, "images/1.jpg", "more/1.jpg")
+
+    assert [box[0] for box in boxes(labels)] == ["images/1.jpg"]
+    assert labels.problems == ()
+
+
 def test_keypoints_after_the_box_are_left_aside():
     found, _ = _line("0 .5 .5 .5 .5 .1 .1 2 .2 .2 1", YoloNames({0: "car"}, "data.yaml", keypoint_values=6))
 
@@ -53,11 +105,11 @@ def test_keypoints_after_the_box_are_left_aside():
 
 
 @pytest.mark.parametrize(("value", "reason"), [("1.05", None), ("1.06", "label_not_normalised"), ("-0.05", None)])
-def test_values_slightly_over_the_edge_are_clipped(value, reason):
+def test_boxes_whose_values_are_slightly_over_the_edge_stay_where_they_are(value, reason):
     found, whole = _line(f"0 {value} .5 .2 .2")
 
     assert [problem.reason for problem in whole.problems] == ([reason] if reason else [])
-    assert all(0.9 <= corners[0] <= 0.901 or corners[0] == -0.1 for _, corners in found)
+    assert all(round(corners[0] + 0.1, 6) == float(value) for _, corners in found)
 
 
 @pytest.mark.parametrize(
