@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -42,6 +42,10 @@ class ExportRequest:
     pictures: bool = True
     withdrawn: frozenset[str] = frozenset()
 
+    def gone(self) -> int:
+        """Return how many frames of the snapshot are withdrawn."""
+        return len(withdrawn_among(self.snapshot.frames()["frame_id"], self.withdrawn)) if self.withdrawn else 0
+
     def wanted(self) -> dict[str, Json]:
         """Return what tells this export from others."""
         return {
@@ -67,7 +71,7 @@ def export_to(
         StorageError: nothing can be written there.
     """
     writer = _writer(request.label_format)
-    done = _look_into(folder, request.wanted())
+    done = _look_into(folder, request)
     if done:
         return done
     export = _export(request, read, progress, writer)
@@ -75,7 +79,7 @@ def export_to(
         refuse_losses(export, writer.carries)
     with told("write", str(folder)):
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(folder / _HALF, canonical_json(request.wanted()))
+        write_text(folder / _HALF, canonical_json({**request.wanted(), "withdrawn": request.gone()}))
     written = writer.write(export, folder)
     write_text(folder / MARKER, canonical_json(_told(request, export, written)) + "\n")
     (folder / _HALF).unlink()
@@ -88,8 +92,11 @@ def _writer(name: str) -> LabelWriter:
     return WRITERS[name]
 
 
-def _look_into(folder: Path, wanted: Mapping[str, Json]) -> dict[str, Json]:
-    """Return the marker of a whole export of this; refuse a folder that holds anything but one that was begun."""
+def _look_into(folder: Path, request: ExportRequest) -> dict[str, Json]:
+    """Return the marker of a whole export of this; refuse a folder that holds anything but one that was begun.
+
+    Refused too is one with frames that were withdrawn since: it is not ours to purge, and no longer what is asked for.
+    """
     if _ADDRESS.match(str(folder)):
         raise UsageError(
             f"{str(folder)!r} is an address, and exports go to a local folder; name one, and copy it there."
@@ -98,11 +105,13 @@ def _look_into(folder: Path, wanted: Mapping[str, Json]) -> dict[str, Json]:
         raise UsageError(f"{folder} is a file, no folder.")
     if not folder.exists() or not any(folder.iterdir()):
         return {}
-    done, begun = _read(folder / MARKER), _read(folder / _HALF)
-    if done.items() >= wanted.items() and not begun:
-        return done
-    if begun == wanted:
-        return {}
+    wanted, done, begun = request.wanted(), _read(folder / MARKER), _read(folder / _HALF)
+    known = begun.pop("withdrawn", 0) if begun else done.get("withdrawn", 0)
+    is_this = begun == wanted if begun else done.items() >= wanted.items()
+    if is_this and known == request.gone():
+        return {} if begun else done
+    if is_this:
+        raise UsageError(f"{folder} was exported before frames of it were withdrawn; delete it, and name a new folder.")
     what = "holds another export" if done or begun else "is not empty"
     raise UsageError(f"{folder} {what}; name a new or empty folder.")
 
@@ -138,8 +147,8 @@ def _told(request: ExportRequest, export: Export, written: Written) -> dict[str,
     unknown = [name for name in request.snapshot.classes if name not in export.classes]
     if unknown:
         left_out.append(f"Nobody looked for {', '.join(map(repr, unknown))}: not in the list of classes.")
-    gone = len(withdrawn_among(request.snapshot.frames()["frame_id"], request.withdrawn))
+    gone = request.gone()
     if gone:
         left_out.append(f"{gone} frames of the snapshot are withdrawn.")
-    counts = {"frames": written.frames, "boxes": written.boxes}
+    counts = {"frames": written.frames, "boxes": written.boxes, "withdrawn": gone}
     return {**request.wanted(), **counts, "left_out": left_out}

@@ -4,8 +4,11 @@ import json
 
 import pytest
 
+from driveflow.canonical import digest_bytes
 from tests.cli.calling import call
 from tests.ingestion.batches import coco, picture, write
+
+OTHER = digest_bytes(picture(2))
 
 
 @pytest.fixture
@@ -100,6 +103,27 @@ def test_an_export_that_was_stopped_goes_on_and_ends_as_if_it_had_not(workspace,
              for home in (whole, half)]  # fmt: skip
     assert files[0] == files[1]
     assert pictures[0].stat().st_mtime_ns == kept
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["whole", "stopped"])
+def test_an_export_with_frames_that_were_withdrawn_since_is_refused(workspace, tmp_path, capsys, stopped):
+    out = tmp_path / "out"
+    _export(capsys, workspace, out, "--format", "coco", "--lossy")
+    if stopped:
+        told = json.loads((out / "export.json").read_text())
+        begun = {key: value for key, value in told.items() if key not in {"frames", "boxes", "left_out"}}
+        (out / "export-begun.json").write_text(json.dumps(begun))
+        (out / "export.json").unlink()
+    assert call(capsys, "data", "withdraw", "a.jpg", "--reason", "law", "-y", "-w", str(workspace))[0] == 0
+
+    code, _, err = _export(capsys, workspace, out, "--format", "coco", "--lossy")
+
+    assert (code, "before frames of it were withdrawn" in err) == (2, True)
+    assert len(list((out / "images" / "train").iterdir())) == 2  # the folder is not ours to purge
+    code, said, _ = _export(capsys, workspace, tmp_path / "anew", "--format", "coco", "--lossy", "-o", "json")
+    again = _export(capsys, workspace, tmp_path / "anew", "--format", "coco", "--lossy", "-o", "json")
+    assert (code, again[:2]) == (0, (0, said))
+    assert [path.name for path in (tmp_path / "anew" / "images" / "train").iterdir()] == [f"{OTHER}.jpg"]
 
 
 def test_a_split_without_frames_and_an_unknown_snapshot_are_not_found(workspace, tmp_path, capsys):
