@@ -13,7 +13,7 @@ from driveflow.flow.sections import BatchSection
 from driveflow.formats.label_set import LabelProblem, LabelSet
 from driveflow.formats.recording_text import MEMBER as RECORDING
 from driveflow.formats.source_split import split_of_folders
-from ingestion.drives import Hints, assign_drives
+from ingestion.drives import Hints, across_splits, assign_drives
 from ingestion.look import Looked
 from ingestion.merge_frames import United, unite_attributes
 from ingestion.metadata import Metadata, PictureData
@@ -24,6 +24,7 @@ from ingestion.time_order import Shot, TimeOrder, follow_times
 _NOTHING = PictureData()
 _PLACE = ("lat", "lon", "speed_mps", "heading_deg")
 _HINTS = ("drive", "sequence", "camera", "captured_ns", "clock", *_PLACE, "source_split")
+_SHOWN = 3  # drives that a note names
 Row = dict[str, Any]
 
 
@@ -59,6 +60,7 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
             source |= {"lat": None, "lon": None}
             nowhere += 1
         sources.append(source)
+    dealt = _dealt_out(drives, metadata, section)
     order = _cut_drives(kept, sources, labels, metadata, section)
     attributes = _attributes(kept, labels, metadata)
     frames = list(_frames(kept, sources, attributes, section))
@@ -66,7 +68,18 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
     unset += (
         [f"{nowhere} places of latitude 0, longitude 0 are of a receiver without a fix: no places."] if nowhere else []
     )
-    return TakenFrames(frames, sources, attributes.conflicts, order.jumps, (*order.notes, *unset))
+    return TakenFrames(frames, sources, attributes.conflicts, order.jumps, (*dealt, *order.notes, *unset))
+
+
+def _dealt_out(drives: Mapping[str, str], metadata: Metadata, section: BatchSection) -> list[str]:
+    """Note which drives lie in folders of several splits, where that was not stated."""
+    guessed = {place: drive for place, drive in drives.items() if not metadata.rows.get(place, _NOTHING).drive}
+    dealt = across_splits(guessed) if section.drives == "auto" and not section.drive else []
+    few = ", ".join(dealt[:_SHOWN]) + (", ..." if len(dealt) > _SHOWN else "")
+    return [
+        f"Drives that lie in folders of several splits: {len(dealt)} ({few}). Pictures of one recording, or made of one"
+        " photo, look alike, so that each such drive goes into one split; `drives: folder` goes by folder instead."
+    ] if dealt else []  # fmt: skip
 
 
 def _cut_drives(

@@ -58,3 +58,53 @@ def test_the_section_says_what_a_drive_is(drives, expected):
 
 def test_files_at_the_top_have_the_batch_as_their_folder():
     assert _assign(["a1.jpg"], drives="folder") == {"a1.jpg": "b"}
+
+
+ROBOFLOW = ["1f3870be274f6c49b3e31a0c6728957f", "170prMOpZ9sq1CgFv9SO"]
+
+
+def _made(name, number=0):
+    return f"{name}_jpg.rf.{ROBOFLOW[number % 2]}{number}.jpg"
+
+
+@pytest.mark.parametrize("name", ["cd6745ae4dc907c8", "IMG20240615120644", "my photo (2)"])
+def test_what_roboflow_made_of_one_photo_is_one_drive_whatever_the_split(name):
+    places = [f"train/images/{_made(name, 0)}", f"train/images/{_made(name, 1)}", f"valid/images/{_made(name, 2)}"]
+    found = _assign([*places, f"train/images/{_made('other')}"])
+
+    assert {found[place] for place in places} == {f"b/images/{name}"}
+    assert found[f"train/images/{_made('other')}"] == f"b/train/images/{_made('other')}"
+
+
+@pytest.mark.parametrize("stem", ["night_mp4-", "frame_", "frame", "clip-7_frame", "147801995268631"])
+def test_frames_of_a_recording_are_one_drive_where_roboflow_renamed_and_dealt_them_out(stem):
+    numbers = [f"{n:04}" for n in range(12)]
+    places = [f"{('train', 'train', 'valid')[n % 3]}/images/{_made(stem + text, n)}" for n, text in enumerate(numbers)]
+    name = f"b/images/{stem.rstrip('_-')}" if not stem.isdigit() else "b/images"
+
+    assert set(_assign(places).values()) == {name}
+
+
+def test_numbered_photos_that_roboflow_made_one_size_are_no_recording():
+    places = [f"train/images/{_made(f'IMG_{n:04}', n)}" for n in range(5)]
+
+    assert _assign(places) == {place: f"b/{place}" for place in places}
+
+
+def test_a_sequence_that_was_dealt_out_to_several_splits_is_one_drive():
+    places = [f"{'valid' if n % 5 == 3 else 'train'}/images/vid_{n:03}.jpg" for n in range(20)]
+
+    assert set(_assign(places).values()) == {"b/images/vid"}
+
+
+@pytest.mark.parametrize("valid", [range(10), range(10, 20)], ids=["counted anew", "counted on"])
+def test_sequences_of_two_splits_that_do_not_interleave_are_two_drives(valid):
+    places = [f"train/{n:03}.jpg" for n in range(10)] + [f"valid/{n:03}.jpg" for n in valid]
+
+    assert set(_assign(places).values()) == {"b/train", "b/valid"}
+
+
+def test_recordings_in_folders_that_are_no_splits_stay_apart():
+    places = [f"{'left' if n % 2 else 'right'}/{n:03}.jpg" for n in range(10)]
+
+    assert set(_assign(places).values()) == {"b/left", "b/right"}

@@ -70,6 +70,14 @@ def test_files_that_may_hold_labels_and_were_not_read_are_named(tmp_path):
     assert "1 file that may hold labels or metadata was not read: a.xml." in batch.notes
 
 
+def test_a_recording_that_was_dealt_out_to_two_splits_is_told(tmp_path):
+    files = {f"{'valid' if n == 3 else 'train'}/vid_{n}.jpg": picture(n) for n in range(6)}
+    batch = bring_in(write(tmp_path / "b", files))
+
+    assert [note for note in batch.notes if note.startswith("Drives that lie in folders of several splits: 1 (b/vid).")]
+    assert batch.counts["drives"] == 1
+
+
 def test_links_are_quarantined_and_not_followed(tmp_path):
     write(tmp_path, {"secret.jpg": picture(2)})
     write(tmp_path / "b", {"a.jpg": picture(1)})

@@ -174,6 +174,27 @@ def test_polygon_lines_in_box_files_become_their_bounding_boxes(tmp_path_factory
     adds_up(batch)
 
 
+def test_augmented_versions_of_one_photo_never_lie_in_two_splits(tmp_path_factory):
+    home = shared_data("det_modes_of_transport")
+    batch = _import(home, tmp_path_factory, TaxonomySection(classes=("bike", "bus", "car")))
+    drive_of = dict(rows(batch.tables.sources, "path", "drive"))
+
+    with (home / "groups.csv").open() as file:
+        photos = {row["file"]: row["photo"] for row in csv.DictReader(file)}
+    drives = {(photo, drive_of[path]) for path, photo in photos.items()}
+    merged = merge(("modes", batch), holdout=HoldoutSection(fraction=0.3))
+    splits = dict(rows(merged.tables.frames, "frame_id", "split"))
+    sides = {
+        (photos[path], splits[frame])
+        for frame, path in rows(batch.tables.sources, "frame_id", "path")
+        if path in photos
+    }
+
+    assert len(drives) == len({drive for _, drive in drives}) == len(set(photos.values())) == 139
+    assert len(sides) == 139
+    assert {side for _, side in sides} == {"train", "val", "holdout"}
+
+
 def test_equal_names_of_different_photos_stay_two_frames(tmp_path_factory):
     home = shared_data("det_modes_of_transport") / "name_collisions"
     batch = _import(home, tmp_path_factory)
