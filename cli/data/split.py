@@ -97,6 +97,7 @@ def _split(
     from cli.output import place_from
     from driveflow.code_digest import code_digest
     from driveflow.snapshots import write_snapshot
+    from driveflow.storage.sweep import noted_writer
     from driveflow.tags import point_tag
     from ingestion.split import STEP, split_counts, split_snapshot
 
@@ -109,8 +110,9 @@ def _split(
         "settings": {**settings, "redo": request.redo},
     }
     place = place_from(*where)
-    written = write_snapshot(place.store, made.tables, replace(found.beside(), decisions=made.decisions), made_by)
-    point_tag(place.store, name, written.uri, datetime.now(UTC))
+    with noted_writer(place.store):
+        written = write_snapshot(place.store, made.tables, replace(found.beside(), decisions=made.decisions), made_by)
+        point_tag(place.store, name, written.uri, datetime.now(UTC))
     told: dict[str, Json] = {
         "tag": name,
         "snapshot": written.snapshot_id,

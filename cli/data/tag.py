@@ -29,18 +29,21 @@ def tag(
     from cli.output import place_from
     from cli.snapshot_argument import find_snapshot
     from driveflow.errors import UsageError
+    from driveflow.storage.sweep import noted_writer
     from driveflow.tags import check_tag_name, delete_tag, point_tag
 
     if bool(snapshot) == delete:
         raise UsageError("Name a snapshot, or say --delete: one of the two.")
     store = place_from(workspace, profile).store
     if delete:
-        gone = delete_tag(store, name, datetime.now(UTC))
+        with noted_writer(store):
+            gone = delete_tag(store, name, datetime.now(UTC))
         text = f"{name} means nothing now; {name}@{gone.number - 1} is what it meant."
         emit({"tag": name, "number": gone.number, "deleted": True}, output, text)
         return
     found = find_snapshot(snapshot, workspace, profile)
-    entry, moved = point_tag(store, check_tag_name(name), found.uri, datetime.now(UTC))
+    with noted_writer(store):
+        entry, moved = point_tag(store, check_tag_name(name), found.uri, datetime.now(UTC))
     told: dict[str, Json] = {
         "tag": name,
         "number": entry.number,

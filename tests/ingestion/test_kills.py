@@ -1,4 +1,4 @@
-"""Killed at any write and started again, an import or a merge ends as if nothing had happened."""
+"""Killed at any write and started again, an import, a merge, a split or a tag ends as if nothing had happened."""
 
 import io
 import random
@@ -96,6 +96,27 @@ def test_a_merge_killed_at_any_write_ends_as_the_undisturbed_one_without_litter(
     assert {call["code"] for call in done[::2]} == {-signal.SIGKILL}
     assert {call["report"]["snapshot"] for call in done[1::2]} == {undisturbed["merge"]["report"]["snapshot"]}
     assert [contents(space) for space in spaces] == [contents(undisturbed["merged"])] * POINTS
+
+
+@pytest.mark.parametrize("words", [("split", "may", "--as", "parts"), ("tag", "release", "may")], ids=["split", "tag"])
+def test_a_split_and_a_tag_killed_at_writes_all_along_leave_no_litter_when_they_are_done_again(
+    undisturbed, tmp_path, words
+):
+    def calling(space):
+        return ("data", *words, "-w", space, "-o", "json")
+
+    whole = tmp_path / "whole"
+    (done,) = calls((("copy", undisturbed["one"], whole), 0), (calling(whole), 0))
+    chosen = range(1, done["writes"] + 1, 3)
+    plan, spaces = [], [tmp_path / f"at-{at}" for at in chosen]
+    for at, space in zip(chosen, spaces, strict=True):
+        plan += [(("copy", undisturbed["one"], space), 0), (calling(space), at), (calling(space), 0)]
+
+    killed = calls(*plan)
+
+    assert {call["code"] for call in killed[::2]} == {-signal.SIGKILL}
+    assert {call["report"]["snapshot"] for call in killed[1::2]} == {done["report"]["snapshot"]}
+    assert [contents(space) for space in spaces] == [contents(whole)] * len(spaces)
 
 
 def test_imports_at_the_same_time_do_not_disturb_each_other(sources, undisturbed, tmp_path):
