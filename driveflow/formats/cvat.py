@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.canonical import Json, canonical_json
+from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.cvat_shapes import (
     BOX_TAGS,
     OTHER_TAGS,
@@ -70,12 +71,16 @@ class _CvatFile:
     other_homes: frozenset[str]  # folders of the other files
     meta: CvatMeta = field(default_factory=CvatMeta)
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
-    rows: list[dict[str, object]] = field(default_factory=list)
+    rows: BoxRows = field(init=False)
+    used: set[str] = field(default_factory=set)  # labels of boxes
     tracks: list[Track] = field(default_factory=list)
     listings: Counter[str] = field(default_factory=Counter)
     video: Sequence[str] | None = None  # the frames of the video file beside, looked for once
     is_whole: bool = True  # a track may be missing where not, so that no frame of a video is fully labeled
     others: Counter[str] = field(default_factory=Counter)  # shapes that are no boxes
+
+    def __post_init__(self) -> None:
+        self.rows = BoxRows(self.builder)
 
     def read(self, data: bytes) -> None:
         try:
@@ -108,7 +113,8 @@ class _CvatFile:
         listing = self.listings[found.path]
         self.listings[found.path] += 1
         rows = [row for child in drawn if (row := self._image_row(child)) is not None]
-        self.rows += [{**row, "path": found.path, "label_file": self.path, "listing": listing} for row in rows]
+        self.rows.add({**row, "path": found.path, "label_file": self.path, "listing": listing} for row in rows)
+        self.used |= {str(row["class_name"]) for row in rows}
         image = ImageLabels(
             path=found.path,
             label_file=self.path,
@@ -189,7 +195,8 @@ class _CvatFile:
         for track in self.tracks:
             for shape in shapes_in(track, frames):
                 row = _row(track.label, shape.line, shape.shape, shape.attributes)
-                self.rows.append({**row, "path": pictures[shape.frame], "label_file": self.path, "listing": 0})
+                self.rows.add([{**row, "path": pictures[shape.frame], "label_file": self.path, "listing": 0}])
+                self.used.add(track.label)
 
     def _pictures(self, last: int) -> Mapping[int, str]:
         """Return the pictures of the frames: by the names that CVAT gives them, else by their order."""
@@ -222,15 +229,14 @@ class _CvatFile:
         )
 
     def _finish(self) -> None:
-        used = {str(row["class_name"]) for row in self.rows}
-        extra = sorted(used.difference(self.meta.labels))
+        extra = sorted(self.used.difference(self.meta.labels))
         if extra and self.meta.labels:
             self.builder.notes.append(f"{self.path} uses labels that its head does not list: {', '.join(extra[:5])}.")
         names = [name for name in (*self.meta.labels, *extra) if name and not names_ignore_region(name)]
         number = self.builder.class_list(names)
         for image, usable in self.images:
             self.builder.add_image(replace(image, class_list=number if usable else None))
-        self.builder.add_box_rows(self.rows)
+        self.rows.flush()
         if self.others:
             counted = ", ".join(f"{count} {tag}" for tag, count in sorted(self.others.items()))
             self.builder.notes.append(f"{self.path} has shapes that are no boxes, which were not read: {counted}.")

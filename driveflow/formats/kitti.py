@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.canonical import canonical_json
+from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.dataset_meta import listed_classes
 from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.kitti_lines import KittiBox, is_kitti_line, read_kitti_text
@@ -19,6 +20,7 @@ from driveflow.formats.label_set import (
 )
 from driveflow.formats.path_index import folder_of
 from driveflow.formats.picture_finder import Found, PictureFinder, stem_of
+from driveflow.formats.scores import odd_scores
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import split_of_folders
 
@@ -73,8 +75,13 @@ class _Kitti:
     finder: PictureFinder
     builder: LabelSetBuilder
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
-    rows: list[dict[str, object]] = field(default_factory=list)
+    rows: BoxRows = field(init=False)
+    drawn: set[str] = field(default_factory=set)  # classes of boxes without a score
+    scores: list[float] = field(default_factory=list)
     predictions: set[str] = field(default_factory=set)  # folders with scores
+
+    def __post_init__(self) -> None:
+        self.rows = BoxRows(self.builder)
 
     def read(self, path: str) -> None:
         """Read one label file."""
@@ -87,9 +94,11 @@ class _Kitti:
             self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, lost))
             return
         self.builder.problems += said.problems
-        self.rows += [_row(found.path, path, box) for box in said.boxes]
-        if any(box.score is not None for box in said.boxes):
-            self.predictions.add(folder_of(path))
+        self.rows.add(_row(found.path, path, box) for box in said.boxes)
+        self.drawn |= {box.class_name for box in said.boxes if box.score is None}
+        scores = [box.score for box in said.boxes if box.score is not None]
+        self.predictions |= {folder_of(path)} if scores else set()
+        self.scores += scores
         image = _image(found.path, path)
         self.images.append((image, bool(said.boxes) or not said.problems))
 
@@ -103,8 +112,8 @@ class _Kitti:
         for picture in self.finder.pictures:
             if picture not in spoken_of and _camera(picture):
                 self.builder.add_image(_image(picture))
-        self.builder.add_box_rows(self.rows)
-        self._note_scores()
+        self.rows.flush()
+        self.builder.notes += odd_scores("KITTI", self.scores)
         return self.builder.build()
 
     def _picture(self, path: str) -> Found:
@@ -121,15 +130,9 @@ class _Kitti:
         return self.finder.stemmed(path, stem, [*folders] if len(folders) == 1 else [])
 
     def _classes(self) -> Iterable[str]:
-        drawn = {str(row["class_name"]) for row in self.rows if row["score"] is None}
         listed, lists = listed_classes(self.files) if self.images else (frozenset(), frozenset())
         self.builder.files |= lists
-        return sorted(listed.union(name for name in drawn if not names_ignore_region(name)))
-
-    def _note_scores(self) -> None:
-        scores = [row["score"] for row in self.rows if isinstance(row["score"], float)]
-        if scores and not 0 <= min(scores) <= max(scores) <= 1:
-            self.builder.notes.append(f"KITTI scores reach from {min(scores):g} to {max(scores):g}: no probabilities.")
+        return sorted(listed.union(name for name in self.drawn if not names_ignore_region(name)))
 
 
 def _row(picture: str, path: str, box: KittiBox) -> dict[str, object]:

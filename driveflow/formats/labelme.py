@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.canonical import canonical_json
+from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.label_set import (
     ImageLabels,
     LabelFiles,
@@ -70,8 +71,12 @@ class _LabelMe:
     finder: PictureFinder
     builder: LabelSetBuilder
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
-    rows: list[dict[str, object]] = field(default_factory=list)
+    rows: BoxRows = field(init=False)
+    seen: set[str] = field(default_factory=set)  # classes of boxes
     others: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        self.rows = BoxRows(self.builder)
 
     def read(self, path: str, decode: Callable[[bytes], LabelMeDocument]) -> None:
         """Read one file."""
@@ -89,7 +94,8 @@ class _LabelMe:
             return
         for problem in document.problems:
             self.builder.problems.append(LabelProblem(path, problem.reason, problem.detail, problem.line, 1))
-        self.rows += [{**_row(shape), "path": found.path, "label_file": path} for shape in document.shapes]
+        self.rows.add({**_row(shape), "path": found.path, "label_file": path} for shape in document.shapes)
+        self.seen |= {shape.label for shape in document.shapes}
         image = ImageLabels(
             path=found.path,
             label_file=path,
@@ -102,11 +108,10 @@ class _LabelMe:
 
     def finish(self) -> LabelSet:
         """Return all that was read; only now the classes of the set are known."""
-        seen = {str(row["class_name"]) for row in self.rows}
-        number = self.builder.class_list(sorted(name for name in seen if not names_ignore_region(name)))
+        number = self.builder.class_list(sorted(name for name in self.seen if not names_ignore_region(name)))
         for image, usable in self.images:
             self.builder.add_image(replace(image, class_list=number if usable else None))
-        self.builder.add_box_rows(self.rows)
+        self.rows.flush()
         if self.others:
             counted = ", ".join(f"{count} {kind}" for kind, count in sorted(self.others.items()))
             self.builder.notes.append(f"LabelMe shapes that are no boxes were not read: {counted}.")

@@ -156,6 +156,9 @@ def _take_shape(document: LabelMeDocument, number: int, raw: msgspec.Raw) -> Non
         document.problems.append(ShapeProblem("label_syntax", detail[:200]))
     elif corners is None or not has_area(corners):
         document.problems.append(ShapeProblem("label_bad_box", f"shapes[{number}] ({shape.label}): no area"))
+    elif shape.score is not None and not 0 <= shape.score <= 1:
+        detail = f"shapes[{number}] ({shape.label}): score {shape.score:g} is not within 0 to 1"
+        document.problems.append(ShapeProblem("label_bad_score", detail))
     else:
         document.shapes.append(LabelMeShape(shape.label.strip(), corners, _attributes(shape, kind), score=shape.score))
 

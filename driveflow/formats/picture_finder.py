@@ -65,7 +65,8 @@ class PictureFinder:
         stem = stem_of(label_file).rpartition("/")[2]
         beside = next((found for home in homes(label_file) if (found := self.at(f"{home}/{stem}".lstrip("/")))), ())
         if beside:
-            return _one(label_file, stem, beside)
+            called = [path for path in beside if path.rpartition("/")[2] == plain_path(said).rpartition("/")[2]]
+            return _one(label_file, stem, called or beside)
         tries = [self.named(label_file, said), self.stemmed(label_file, said), self.stemmed(label_file, stem)]
         lost = sorted(tries, key=lambda found: found.reason != "label_ambiguous_picture")
         return next((found for found in tries if found.path), lost[0])

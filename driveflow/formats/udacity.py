@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Final
 
 from driveflow.canonical import Json, canonical_json
+from driveflow.formats.box_shapes import SLACK
 from driveflow.formats.corner_columns import Layout, layout_of, rows_of
 from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.json_text import number_of
@@ -124,11 +125,11 @@ class _Table:
         return other
 
     def _believe_shares(self, rows: list[_Row]) -> list[_Row]:
-        """Take numbers of which none is above 1, and not all are whole, as shares of the sides; return the rows."""
+        """Take numbers of which none is above 1 but by rounding, and not all are whole, as shares; return the rows."""
         sides = {side for row in rows for side in row.corners if not math.isnan(side)}
-        self.normalised = bool(sides - {0, 1}) and all(0 <= side <= 1 for side in sides)
+        self.normalised = bool(sides - {0, 1}) and all(-SLACK <= side <= 1 + SLACK for side in sides)
         if self.normalised:
-            note = "no number is above 1; they are read as shares of the sides."
+            note = "no number is above 1, but by rounding; they are read as shares of the sides."
             self.collector.builder.notes.append(f"{self.path}: {note}")
         return rows
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.canonical import Json, canonical_json
+from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.dataset_meta import listed_classes
 from driveflow.formats.label_set import (
     ImageLabels,
@@ -103,9 +104,13 @@ class _Voc:
     splits: _Splits
     as_written: bool  # corners as the files spell them
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
-    rows: list[dict[str, object]] = field(default_factory=list)
+    rows: BoxRows = field(init=False)
+    seen: set[str] = field(default_factory=set)  # classes of boxes
     at_zero: int = 0
     renamed: int = 0
+
+    def __post_init__(self) -> None:
+        self.rows = BoxRows(self.builder)
 
     def read(self, path: str) -> None:
         """Read one annotation file."""
@@ -126,7 +131,8 @@ class _Voc:
         named = self.finder.named(path, said).path if said else ""
         self.renamed += named not in {"", found.path}
         rows = [row for element in objects if (row := self._row(path, element)) is not None]
-        self.rows += [{**row, "path": found.path, "label_file": path} for row in rows]
+        self.rows.add({**row, "path": found.path, "label_file": path} for row in rows)
+        self.seen |= {str(row["class_name"]) for row in rows}
         image = ImageLabels(
             path=found.path,
             label_file=path,
@@ -140,13 +146,13 @@ class _Voc:
         """Return all that was read; only now the classes of the set are known."""
         listed, lists = listed_classes(self.files) if self.images else (frozenset(), frozenset())
         self.builder.files |= lists
-        seen = listed.union(str(row["class_name"]) for row in self.rows)
-        number = self.builder.class_list(sorted(name for name in seen if not names_ignore_region(name)))
+        known = self.seen | listed
+        number = self.builder.class_list(sorted(name for name in known if not names_ignore_region(name)))
         for image, usable in self.images:
             self.builder.add_image(replace(image, class_list=number if usable else None))
         self._list_unlabeled()
         self._claim_masks()
-        self.builder.add_box_rows(self.rows)
+        self.rows.flush()
         self._write_notes()
         return self.builder.build()
 

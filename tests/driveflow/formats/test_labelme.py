@@ -96,6 +96,14 @@ def test_only_a_shape_with_a_score_is_a_prediction():
     assert read(labelme(shape(), shape(score=0.5), shape(score=None))).boxes["score"].to_pylist() == [None, 0.5, None]
 
 
+@pytest.mark.parametrize("score", [-0.1, 1.01, 55.0])
+def test_a_score_beyond_0_to_1_costs_its_shape_and_is_named(score):
+    labels = read(labelme(shape(), shape(score=score)))
+
+    assert labels.boxes["score"].to_pylist() == [None]
+    assert [problem.reason for problem in labels.problems] == ["label_bad_score"]
+
+
 def test_a_file_without_shapes_is_labeled_and_empty():
     files = pictures("a.jpg", "b.jpg", "c.jpg") | {"a.json": labelme(shape()), "b.json": labelme(path="b.jpg")}
 

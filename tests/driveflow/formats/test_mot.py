@@ -76,6 +76,12 @@ def test_detections_are_predictions_and_label_no_picture():
     assert looked_for(labels) == {}
 
 
+def test_scores_that_are_no_probabilities_are_told():
+    labels = read("1,-1,1,1,2,2,45.5\n1,-1,1,1,2,2,-0.5", path="s/det/det.txt")
+
+    assert labels.notes[-1] == "s/det/det.txt: scores reach from -0.5 to 45.5: no probabilities."
+
+
 def test_truth_and_detections_of_one_sequence_are_told_apart():
     labels = read("1,7,1,1,2,2,1,1,1", **{"s/det/det.txt": "1,-1,1,1,2,2,0.5"})
 

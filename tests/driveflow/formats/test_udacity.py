@@ -104,6 +104,13 @@ def test_numbers_of_which_none_is_above_one_are_shares():
     assert "shares" in labels.notes[0]
 
 
+@pytest.mark.parametrize(("last", "is_shares"), [("1.02", True), ("1.03", False)])
+def test_shares_may_be_above_one_by_rounding(last, is_shares):
+    labels = _read("image,xmin,ymin,xmax,ymax,label", f"a.jpg,0.1,-0.01,0.5,{last},van")
+
+    assert labels.boxes["normalised"].to_pylist() == [is_shares]
+
+
 def test_small_whole_numbers_are_pixels():
     assert _read("image,xmin,ymin,xmax,ymax,label", "a.jpg,0,0,1,1,van").boxes["normalised"].to_pylist() == [False]
 

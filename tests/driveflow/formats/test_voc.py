@@ -124,6 +124,12 @@ def test_a_stale_file_name_does_not_take_the_boxes_to_another_picture():
     assert "1 VOC files say another picture's name" in labels.notes[0]
 
 
+def test_of_pictures_that_differ_in_their_extension_the_one_that_the_file_says_is_meant():
+    labels = read(voc(thing(), filename="a.png"), "a.jpg", "a.png")
+
+    assert boxes(labels) == [("a.png", "car", 10, 20, 30, 40)]
+
+
 def test_an_annotation_with_a_name_of_its_own_speaks_of_the_picture_it_names():
     assert [row[0] for row in boxes(read(voc(thing()), "images/a.jpg", path="labels/8f3c.xml"))] == ["images/a.jpg"]
 
