@@ -65,5 +65,5 @@ def _request(flow_file: Path, pipeline: str, workspace: Path, profile_name: str,
         package=compile_pipeline(flow, pipeline, profile),
         parameters=with_changes(parameters, changes),
         workspace=workspace.absolute(),
-        place=place_of(profile, workspace.absolute()),
+        place=place_of(profile, workspace),
     )

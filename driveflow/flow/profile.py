@@ -15,7 +15,7 @@ from driveflow.flow.profile_rules import refusals
 from driveflow.flow.sections import BatchSection, Flow
 from driveflow.place import PLACE_VARIABLE, Place
 from driveflow.release import release
-from driveflow.storage.uris import S3_SCHEME, join, local_path, to_uri
+from driveflow.storage.uris import S3_SCHEME, is_address, join, local_path, to_uri
 
 _STRICT = ConfigDict(extra="forbid", str_strip_whitespace=True)
 _POD_SCRATCH = "/tmp/driveflow"  # noqa: S108 a pod has its own
@@ -129,7 +129,16 @@ def check_profile(flow: Flow, profile: Profile) -> None:
 
 
 def place_of(profile: Profile, workspace: Path) -> Place:
-    """Return the place of a profile; what it leaves open lies under `workspace`."""
+    """Return the place of a profile; what it leaves open lies under `workspace`.
+
+    Raises:
+        UsageError: the workspace is an address, and no local folder.
+    """
+    if is_address(workspace):
+        raise UsageError(
+            f"--workspace {str(workspace)!r} is an address, and a workspace is a local folder; a profile whose "
+            "`store` is s3://bucket/key puts the data there."
+        )
     local = workspace.absolute()
     on_cluster = profile.profile == "kfp"
     return Place(

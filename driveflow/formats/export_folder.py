@@ -1,7 +1,6 @@
 """Export a snapshot into a folder, which is whole, or marked as begun, and refused where it would lose something."""
 
 import json
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,13 +18,13 @@ from driveflow.formats.writers import WRITERS, LabelWriter
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import Snapshot
 from driveflow.storage.local import told
+from driveflow.storage.uris import is_address
 from driveflow.withdrawn import withdrawn_among
 
 MARKER: Final = "export.json"
 """Written last: what the export is of, what it holds and what it leaves out."""
 
 _HALF: Final = "export-begun.json"
-_ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.-]+:/")  # a path keeps one slash of s3://
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +96,7 @@ def _look_into(folder: Path, request: ExportRequest) -> dict[str, Json]:
 
     Refused too is one with frames that were withdrawn since: it is not ours to purge, and no longer what is asked for.
     """
-    if _ADDRESS.match(str(folder)):
+    if is_address(folder):
         raise UsageError(
             f"{str(folder)!r} is an address, and exports go to a local folder; name one, and copy it there."
         )

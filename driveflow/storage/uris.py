@@ -1,6 +1,7 @@
 """The addresses of objects: absolute `file://` URIs (percent-encoded) and `s3://bucket/key` (raw)."""
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote_from_bytes, unquote_to_bytes
@@ -9,6 +10,7 @@ from driveflow.errors import InvalidInputError, UsageError
 
 FILE_SCHEME = "file://"
 S3_SCHEME = "s3://"
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]+:/")
 _ESCAPED = "surrogateescape"  # names that are no UTF-8 live as lone surrogates, as os.fsdecode makes them
 
 
@@ -65,6 +67,15 @@ def local_path(uri: str) -> Path | None:
     if not path.startswith("/") or "\0" in path:
         raise UsageError(f"{uri!r} is no absolute file URI; file:///absolute/path would do")
     return Path(path)
+
+
+def is_address(path: Path) -> bool:
+    """Tell whether somebody wrote an address where a local path is wanted; a path keeps one slash of s3://.
+
+    >>> is_address(Path("s3://bucket/key")), is_address(Path("file:///tmp")), is_address(Path("a:b/c"))
+    (True, True, False)
+    """
+    return _ADDRESS.match(str(path)) is not None
 
 
 def split_s3(uri: str) -> tuple[str, str]:

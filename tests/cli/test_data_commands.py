@@ -671,3 +671,16 @@ def test_words_for_a_person_come_where_no_json_is_asked_for(two, capsys, words):
     assert code == 0
     assert out.strip()
     assert not out.lstrip().startswith("{")
+
+
+@pytest.mark.parametrize("address", ["s3://bucket/work", "file:///somewhere/work"])
+@pytest.mark.parametrize("words", [("data", "import", "may", "--as", "may"), ("runs", "list"), ("run", "flow.yaml")])
+def test_an_address_is_no_workspace(may, monkeypatch, capsys, words, address):
+    monkeypatch.chdir(may.parent)
+    write(may.parent, {"flow.yaml": "name: roads\nclasses: [car, truck]\nbatches: [may]\n"})
+
+    code, out, err = call(capsys, *words, "-w", address)
+
+    assert (code, out) == (2, "")
+    assert "is an address, and a workspace is a local folder" in err
+    assert {path.name for path in may.parent.iterdir()} == {"may", "flow.yaml"}
