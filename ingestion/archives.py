@@ -23,6 +23,9 @@ _BROKEN = (
 """What the readers raise on bytes that are no archive."""
 
 
+_UTF_8 = 0x800  # flag of a member: its name is in UTF-8
+
+
 @dataclass(frozen=True, slots=True)
 class ArchiveLimits:
     """How much an archive may hold; what goes beyond is refused."""
@@ -111,8 +114,18 @@ def _zip_entries(archive: zipfile.ZipFile, limits: ArchiveLimits) -> Iterator[Me
     for number, info in enumerate(archive.infolist()):
         if not info.filename.endswith("/"):
             reason, detail = _zip_refusal(info, limits)
-            name = info.orig_filename if "\0" in info.orig_filename else info.filename
+            name = info.orig_filename if "\0" in info.orig_filename else _name_of(info)
             yield Member(number, name, info.file_size, reason, detail)
+
+
+def _name_of(info: zipfile.ZipInfo) -> str:
+    """Return the name of a member: in UTF-8 too where the archive does not say so, as macOS and old tools write it."""
+    if info.flag_bits & _UTF_8 or info.filename.isascii():
+        return info.filename
+    try:
+        return info.filename.encode("cp437").decode()
+    except UnicodeError:
+        return info.filename
 
 
 def _zip_refusal(info: zipfile.ZipInfo, limits: ArchiveLimits) -> tuple[str, str]:

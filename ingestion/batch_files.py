@@ -9,6 +9,7 @@ from driveflow.formats.file_kinds import is_in_side_folder, kind_of
 from driveflow.storage.objects import ObjectInfo, read_bytes
 from ingestion.containers import Container
 from ingestion.listing import NOT_FOLLOWED, writable
+from ingestion.metadata import is_metadata
 from ingestion.open_container import ContainerRules, open_container
 
 MAX_FILE_BYTES = 512 << 20
@@ -154,8 +155,8 @@ class _Gathering:
         self.files += found.values()
 
     def _read_texts(self, container: Container, found: dict[int, BatchFile]) -> None:
-        """Keep the members that may hold labels; one that cannot be read is refused and leaves `found`."""
-        wanted = [number for number, file in found.items() if kind_of(file.place) == "text"]
+        """Keep the members that may hold labels or metadata; one that cannot be read is refused and leaves `found`."""
+        wanted = [number for number, file in found.items() if kind_of(file.place) == "text" or is_metadata(file.place)]
         for number, data in container.read(wanted) if wanted else _nothing():
             if isinstance(data, BrokenDataError):
                 file = found.pop(number)

@@ -10,12 +10,13 @@ from dataclasses import dataclass, field
 
 from driveflow.formats.label_set import LabelFiles, LabelProblem
 from driveflow.formats.near_time import NearTimes
-from driveflow.formats.path_index import plain_path
+from driveflow.formats.path_index import folder_of, plain_path, under
 from driveflow.tables import CLOCKS
 from ingestion.capture_times import COUNTS, MOMENT, OFFSET, CaptureTime, TimeCellError, count_ns, moment_ns
 from ingestion.column_names import misnamed
 from ingestion.parquet_rows import NoParquetError, parquet_rows
 
+_NAMES = ("metadata.csv", "metadata.parquet")
 _TEXTS = ("drive", "camera")
 _INT64 = 2**63
 
@@ -50,12 +51,19 @@ class _CellError(ValueError):
     """A cell that cannot be used."""
 
 
+def is_metadata(path: str) -> bool:
+    """Tell whether the file at `path` bears the name of a table of metadata."""
+    return path.rpartition("/")[2] in _NAMES
+
+
 @dataclass(slots=True)
 class _Sheet:
     """The tables as they are read; `path` is the one at hand."""
 
     places: Mapping[str, str]
     near: NearTimes
+    beside: bool  # paths are as seen from the table's folder first, then from the batch; else the other way round
+    known: frozenset[str] = field(init=False)
     path: str = ""
     rows: dict[str, PictureData] = field(default_factory=dict)
     problems: list[LabelProblem] = field(default_factory=list)
@@ -63,21 +71,31 @@ class _Sheet:
     units: Counter[str] = field(default_factory=Counter)  # columns that times are of
     unread: list[str] = field(default_factory=list)
 
+    def __post_init__(self) -> None:
+        self.known = frozenset(self.places.values())
+
+    def find(self, name: str) -> str | None:
+        """Return the place of the file that a row calls `name`."""
+        here = under(folder_of(self.path), plain_path(name))
+        ways = [here if here in self.known else None, self.places.get(name) or self.places.get(plain_path(name))]
+        return next(filter(None, ways if self.beside else ways[::-1]), None)
+
     def report(self, line: int | None, reason: str, detail: str) -> None:
         self.problems.append(LabelProblem(self.path, reason, detail, line))
         self.unread += [f"cannot be read, {detail}"] if line is None else []
 
 
 def read_metadata(
-    files: LabelFiles, paths: Sequence[str], places: Mapping[str, str], tolerance_ns: int = 0
+    files: LabelFiles, paths: Sequence[str], places: Mapping[str, str], tolerance_ns: int = 0, *, beside: bool = True
 ) -> Metadata:
     """Return what the CSV and Parquet files at `paths` say; `places` gives the place of each file by its name.
 
     Columns: path, and any of drive, camera, clock, lat, lon, speed_mps, heading_deg and those of times; every other
     column is an attribute of the frame. A cell that makes no sense is left out and named by its line; the others count.
-    A path that no file has means the file whose name has the nearest time, at most `tolerance_ns` away; it is listed.
+    A path is as seen from the folder of its table, else from the batch, or the other way round where not `beside`; one
+    that no file has means the file whose name has the nearest time, at most `tolerance_ns` away; it is listed.
     """
-    sheet = _Sheet(places, NearTimes(places, tolerance_ns))
+    sheet = _Sheet(places, NearTimes(places, tolerance_ns), beside)
     for path in paths:
         sheet.path = path
         if path.lower().endswith(".parquet"):
@@ -144,7 +162,7 @@ def _read_cells(sheet: _Sheet, line: int, header: Sequence[str], cells: Sequence
 
 def _read_row(sheet: _Sheet, line: int, row: dict[str, str]) -> None:
     name = row.pop("path")
-    place = sheet.places.get(name) or sheet.places.get(plain_path(name)) or _nearest(sheet, line, name)
+    place = sheet.find(name) or _nearest(sheet, line, name)
     if place is None:
         sheet.report(line, "metadata_unknown_path", f"path {name!r} is no file of the batch")
     elif place in sheet.rows:
@@ -154,7 +172,8 @@ def _read_row(sheet: _Sheet, line: int, row: dict[str, str]) -> None:
 
 
 def _nearest(sheet: _Sheet, line: int, name: str) -> str | None:
-    joined = sheet.near.find(plain_path(name))
+    here = under(folder_of(sheet.path), plain_path(name)).replace("!/", "!")
+    joined = sheet.near.find(here) or sheet.near.find(plain_path(name))
     if joined is None:
         return None
     sheet.report(line, "metadata_nearest_path", joined.detail)

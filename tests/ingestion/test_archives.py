@@ -5,6 +5,8 @@ import lzma
 import tarfile
 import zipfile
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from driveflow.errors import BrokenDataError
@@ -52,6 +54,14 @@ def test_every_packing_yields_its_members(kind):
 
     assert [(m.name, m.byte_count, m.refused) for m in _list(data)] == [("a/1.jpg", 3, ""), ("2", 3, "")]
     assert list(_all_read(data).values()) == [b"one", b"two"]
+
+
+def test_names_in_utf_8_are_read_as_such_where_the_archive_does_not_say_so():
+    named = zipped([("fuur.jpg", b"one")]).replace(b"fuur.jpg", "für.jpg".encode())
+    old = zipped([("fur.jpg", b"one")]).replace(b"fur.jpg", "für.jpg".encode("cp437"))
+
+    assert [member.name for data in (named, old) for member in _list(data)] == ["für.jpg", "für.jpg"]
+    assert [list(_all_read(data).values()) for data in (named, old)] == [[b"one"], [b"one"]]
 
 
 @pytest.mark.parametrize("name", ["../x", "/x", "a/../../x", "C:/x", "..\\x", "\\x", "a/.."])
@@ -242,3 +252,23 @@ def test_an_archive_on_s3_is_read_in_place(tmp_path, s3_store):
     assert {pixels.read(frame) for frame in batch.tables.frames["frame_id"].to_pylist()} == {
         picture(n) for n in (1, 2, 3)
     }
+
+
+def _parquet(**columns):
+    stream = io.BytesIO()
+    pq.write_table(pa.table(columns), stream)
+    return stream.getvalue()
+
+
+@pytest.mark.parametrize("table", [("metadata.csv", b"path,drive\na.jpg,d\n"), ("metadata.parquet", {})])
+@pytest.mark.parametrize("home", ["", "top/"])
+def test_metadata_in_an_archive_is_of_the_pictures_beside_it(tmp_path, table, home):
+    name, data = table
+    members = [(f"{home}a.jpg", picture(1)), (f"{home}{name}", data or _parquet(path=["a.jpg"], drive=["d"]))]
+
+    made = bring_in(write(tmp_path / "b", {"s.zip": zipped(members), "a.jpg": picture(2)}))
+
+    assert rows(made.tables.sources, "path", "drive") == [
+        ("a.jpg", "b/a.jpg"),
+        (f"s.zip!{home}a.jpg", "d"),
+    ]

@@ -49,6 +49,25 @@ def test_spreadsheets_of_all_countries_are_read(text):
     assert _read(text).rows["a.jpg"].drive == "d"
 
 
+@pytest.mark.parametrize(
+    ("path", "place"), [("x/m.csv", "x/b.jpg"), ("s.zip!/m.csv", "s.zip!/b.jpg"), ("m.csv", "b.jpg")]
+)
+def test_paths_are_as_seen_from_the_folder_or_the_archive_of_the_table(path, place):
+    places = {"b.jpg": "b.jpg", "x/b.jpg": "x/b.jpg", "s.zip!b.jpg": "s.zip!/b.jpg"}
+
+    found = read_metadata(InMemory({path: b"path,drive\nb.jpg,d\n"}), [path], places)
+
+    assert set(found.rows) == {place}
+
+
+def test_paths_of_a_table_that_is_stated_are_as_seen_from_the_batch_before():
+    places = {"b.jpg": "b.jpg", "x/b.jpg": "x/b.jpg", "x/c.jpg": "x/c.jpg"}
+
+    found = read_metadata(InMemory({"x/m.csv": b"path\nb.jpg\nc.jpg\n"}), ["x/m.csv"], places, beside=False)
+
+    assert set(found.rows) == {"b.jpg", "x/c.jpg"}
+
+
 def test_names_with_backslashes_and_names_in_archives_are_found():
     assert set(_read("path\nx\\b.jpg\ns.zip!c.jpg\n").rows) == {"x/b.jpg", "s.zip!/c.jpg"}
 
