@@ -6,6 +6,7 @@ from itertools import count
 from typing import Literal
 
 from driveflow.canonical import Json
+from driveflow.formats.json_text import plain
 from driveflow.formats.label_set import names_ignore_region
 
 Fits = Callable[[Json], bool]
@@ -27,8 +28,12 @@ def any_named(name: str, value: Json) -> bool:
 
 
 def something(value: Json) -> bool:
-    """Tell whether `value` says anything: formats have no place for null and empty text."""
-    return value is not None and value != ""
+    """Tell whether `value` says anything that readers take: null and empty text do not, nor do numbers beyond 64 bits.
+
+    >>> [something(value) for value in (0, "", None, 2**63 - 1, 2**63, {"id": [2**63]})]
+    [True, False, False, True, False, False]
+    """
+    return value is not None and value != "" and plain(value) == value
 
 
 def yes_or_no(value: Json) -> bool:
@@ -37,8 +42,8 @@ def yes_or_no(value: Json) -> bool:
 
 
 def number(value: Json) -> bool:
-    """Tell whether `value` is a number."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    """Tell whether `value` is a number, and not beyond 64 bits."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and something(value)
 
 
 def is_number(word: str) -> bool:
@@ -89,6 +94,7 @@ class Carries:
     partly: bool = False  # which classes were looked for, frame by frame
     attributes: Mapping[str, Fits] = field(default_factory=dict)
     other_attributes: Fits | None = None  # for keys that `attributes` does not name
+    kind: Callable[[str, Json], str] | None = None  # where an attribute is of one kind in all boxes of a class: which
     flags: frozenset[str] = frozenset()  # attributes that make an ignore region of a box
     keys: Callable[[str], bool] = bool  # names of attributes that the format can spell
     frame_attributes: Callable[[str, Json], bool] | None = None  # no place for them: text goes to metadata.csv

@@ -13,6 +13,8 @@ from driveflow.formats.xml_tree import XmlElement
 BOX_TAGS: Final = ("box", "polygon", "ellipse", "mask", "cuboid")
 OTHER_TAGS: Final = ("polyline", "points", "skeleton")
 _NOT_BOXES: Final = frozenset(["polyline", "points", "skeleton", "tag"])
+_INTEGER: Final = re.compile(r"-?[0-9]{1,19}")
+_EXACT: Final = 2**53  # whole numbers up to here are all floats
 _FRAME_STEP: Final = re.compile(r"step\s*=\s*(\d+)")
 
 
@@ -154,11 +156,14 @@ def _value(text: str, kind: str) -> Json:
     if kind == "checkbox" and text.lower() in {"true", "false"}:
         return text.lower() == "true"
     if kind == "number":
+        if _INTEGER.fullmatch(text) and abs(int(text)) < 2**63:  # a float has but 53 bits, and ids and times have 63
+            return int(text)
         try:
             number = float(text)
         except ValueError:
             return text
-        return int(number) if number.is_integer() else number if math.isfinite(number) else text
+        whole = number.is_integer() and abs(number) <= _EXACT
+        return int(number) if whole else number if math.isfinite(number) else text
     return text
 
 

@@ -34,7 +34,7 @@ def refuse_losses(export: Export, carries: Carries) -> None:
 def losses(export: Export, carries: Carries) -> tuple[str, ...]:
     """Return what an export to the format leaves out of frames and boxes, as sentences with counts."""
     return tuple(
-        sentence for find in (_ignored, _scored, _looked_for, _spelled, _attributes, _of_frames, _cut)
+        sentence for find in (_ignored, _scored, _looked_for, _spelled, _attributes, _mixed, _of_frames, _cut)
         for sentence in find(export, carries)
     )  # fmt: skip
 
@@ -108,6 +108,24 @@ def _attributes(export: Export, carries: Carries) -> Iterator[str]:
     yield from _unfit(kept.filter(pc.invert(kept["ignore"]))["attributes"], carries.fits, what, "boxes")
 
 
+def _mixed(export: Export, carries: Carries) -> Iterator[str]:
+    """Yield a sentence for each attribute that is now of one kind, now of another, where a format has one for all."""
+    if carries.kind is None:
+        return
+    drawn = _plain(export)
+    for name in export.classes:
+        kinds: dict[str, Counter[str]] = {}
+        for said, boxes in _said(drawn.filter(pc.equal(drawn["class_name"], name))["attributes"]):
+            for key, value in said.items():
+                if carries.fits(key, value) and (kind := carries.kind(key, value)):
+                    kinds.setdefault(key, Counter())[kind] += boxes
+        for key, counts in sorted(kinds.items()):
+            if len(counts) > 1:
+                others = counts.total() - counts["text"]
+                told = f"{carries.title} has one kind of attribute {key!r} for {name!r}"
+                yield f"{told}: of {others} boxes it becomes text."
+
+
 def _of_frames(export: Export, carries: Carries) -> Iterator[str]:
     judge, beside = carries.frame_attributes, bool(export.sources.num_rows)
 
@@ -132,17 +150,23 @@ def _cut(export: Export, carries: Carries) -> Iterator[str]:
 
 
 def _unfit(texts: pa.ChunkedArray, fits: Callable[[str, Json], bool], what: str, whose: str) -> Iterator[str]:
-    """Yield a sentence for each attribute of which values do not fit; the rows are decoded a few at a time."""
+    """Yield a sentence for each attribute of which values do not fit."""
     lost: Counter[str] = Counter()
+    for said, rows in _said(texts):
+        for key, value in said.items():
+            lost[key] += 0 if fits(key, value) else rows
+    for key, rows in sorted(lost.items()):
+        if rows:
+            yield f"{what} the attribute {key!r} of {rows} {whose}."
+
+
+def _said(texts: pa.ChunkedArray) -> Iterator[tuple[dict[str, Json], int]]:
+    """Yield attributes that say something, and of how many rows they are; they are decoded a few at a time."""
     counts = texts.value_counts()
     for start in range(0, len(counts), _AT_ONCE):
         for item in counts[start : start + _AT_ONCE].to_pylist():
             if item["values"] and item["values"] != "{}":
-                for key, value in json.loads(item["values"]).items():
-                    lost[key] += 0 if fits(key, value) else item["counts"]
-    for key, rows in sorted(lost.items()):
-        if rows:
-            yield f"{what} the attribute {key!r} of {rows} {whose}."
+                yield json.loads(item["values"]), item["counts"]
 
 
 def _plain(export: Export) -> pa.Table:

@@ -22,9 +22,14 @@ def _cell(value: Json) -> bool:
     return yes_or_no(value) or number(value) or (isinstance(value, str) and is_xml(value))
 
 
+def _kind(key: str, value: Json) -> str:
+    """Return the kind of input that CVAT has for an attribute; none where it has a place of its own."""
+    return "" if key == "occluded" and yes_or_no(value) else _KINDS[type(value)]
+
+
 CVAT: Final = Carries(
     title="CVAT", ignore="every class", spelled=xml_name, keys=is_xml,
-    attributes={"track_id": label}, other_attributes=_cell,
+    attributes={"track_id": label}, other_attributes=_cell, kind=_kind,
 )  # fmt: skip
 
 
@@ -58,8 +63,8 @@ def _meta(walk: FrameWalk, names: Mapping[str, str]) -> Iterator[str]:
         regions += len(frame.ignore_regions)
         for box in frame.plain:
             for key, value in _said(box).items():
-                known = kinds[names[box.class_name]].setdefault(key, _KINDS[type(value)])
-                kinds[names[box.class_name]][key] = known if known == _KINDS[type(value)] else "text"
+                known = kinds[names[box.class_name]].setdefault(key, _kind(key, value))
+                kinds[names[box.class_name]][key] = known if known == _kind(key, value) else "text"
     yield "  <version>1.1</version>\n  <meta>\n    <project>\n      <labels>\n"
     for word, attributes in {**kinds, **({IGNORE_REGION: {}} if regions else {})}.items():
         yield f"        <label>{element('name', word)}<type>rectangle</type>\n          <attributes>\n"
@@ -98,4 +103,4 @@ def _box(box: Box, name: str) -> Iterator[str]:
 def _said(box: Box) -> dict[str, Json]:
     """Return the attributes of a box; a level of occlusion goes before the yes or no that every box has."""
     said = {} if box.ignore else CVAT.fitting(box.attributes)
-    return {key: value for key, value in said.items() if key != "occluded" or not yes_or_no(value)}
+    return {key: value for key, value in said.items() if _kind(key, value)}

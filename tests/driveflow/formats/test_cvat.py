@@ -117,16 +117,18 @@ def test_lines_and_points_are_no_boxes_and_are_counted():
 def test_ac_c12_occluded_and_attributes_are_of_the_kind_that_their_label_says():
     inputs = "".join(
         f"<attribute><name>{name}</name><input_type>{kind}</input_type></attribute>"
-        for name, kind in (("parked", "checkbox"), ("doors", "number"), ("plate", "text"))
+        for name, kind in (("parked", "checkbox"), ("doors", "number"), ("stamp", "number"), ("plate", "text"))
     )
     head = (
         f"<meta><task><labels><label><name>car</name><attributes>{inputs}</attributes></label></labels></task></meta>"
     )
-    values = (("parked", "false"), ("doors", "4"), ("plate", "0003"))
+    values = (("parked", "false"), ("doors", "4"), ("stamp", "1700000000000000001"), ("plate", "0003"))
     inside = "".join(f'<attribute name="{name}">{value}</attribute>' for name, value in values)
     labels = read(cvat(image(box(inside=inside, more='occluded="1" group_id="3" z_order="2"')), head=head))
 
-    assert attributes(labels) == [{"parked": False, "doors": 4, "plate": "0003", "occluded": True, "group_id": "3"}]
+    assert attributes(labels) == [
+        {"parked": False, "doors": 4, "stamp": 1700000000000000001, "plate": "0003", "occluded": True, "group_id": "3"}
+    ]
 
 
 def test_tags_are_of_the_picture():

@@ -113,3 +113,27 @@ def test_the_refusal_lists_everything_and_says_what_would_do():
 
     with pytest.raises(InvalidInputError, match=r"--lossy(.|\n)*no ignore regions: 3 boxes(.|\n)*'colour' of 1 boxes"):
         refuse_losses(export, WRITERS["yolo"].carries)
+
+
+@pytest.mark.parametrize("name", ["scalabel", "openlabel", "label_studio", "cvat"])
+def test_whole_numbers_beyond_64_bits_are_lost_where_readers_do_not_take_them(name):
+    boxes = [box(A, "a", attributes={"stamp": 2**63 - 1}), box(A, "b", attributes={"stamp": 2**63})]
+
+    (sentence,) = _lost(name, [A], boxes)
+
+    assert sentence.endswith("has no place for the attribute 'stamp' of 1 boxes.")
+    assert _lost("coco", [A], boxes) == ()
+
+
+def test_attributes_of_several_kinds_become_text_in_cvat_class_by_class():
+    boxes = [
+        box(A, "a", attributes={"lane": 1, "stamp": 2, "occluded": True}),
+        box(A, "b", attributes={"lane": "left", "stamp": 0.5, "occluded": 2}),
+        box(A, "c", attributes={"lane": True}),
+        box(B, "d", "truck", attributes={"lane": "right"}),
+    ]
+
+    assert _lost("cvat", [A, B], boxes) == (
+        "CVAT has one kind of attribute 'lane' for 'car': of 2 boxes it becomes text.",
+    )
+    assert _lost("cvat", [A, B], boxes[2:]) == ()
