@@ -4,12 +4,13 @@ import os
 from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TypeVar
 
 from driveflow.canonical import digest_bytes
 from driveflow.errors import BrokenDataError
+from driveflow.images.exif import Exif, read_exif
 from driveflow.images.probe import Probe, open_picture, orientation, probe
 from driveflow.images.quiet import quiet
 from ingestion.batch_files import BatchFile, Refusal, read_file
@@ -34,6 +35,7 @@ class Looked:
     probe: Probe
     turned: int
     brightness: float | None = None
+    exif: Exif = field(default_factory=Exif)
 
 
 def look_at_objects(files: Iterable[BatchFile], bright: Container[str] = ()) -> Iterator[Looked | Refusal]:
@@ -95,12 +97,9 @@ def _look(file: BatchFile, data: bytes | BrokenDataError, bright: Container[str]
         if file.frame_id:  # decoded pixels: how they were encoded again must not show in the frame
             file = replace(file, byte_count=3 * found.width * found.height)
         brightness = brightness_of(data) if file.place in bright else None
-        return Looked(file, file.frame_id or digest_bytes(data), found, _turned(data), brightness)
+        with quiet(), open_picture(data) as image:
+            turn, exif = orientation(image), read_exif(image)
+        turned = turn if turn >= 5 else 1
+        return Looked(file, file.frame_id or digest_bytes(data), found, turned, brightness, exif)
     except BrokenDataError as error:
         return Refusal(file.name, error.code, error.detail, file.byte_count)
-
-
-def _turned(data: bytes) -> int:
-    with quiet(), open_picture(data) as image:
-        value = orientation(image)
-        return value if value >= 5 else 1

@@ -13,6 +13,7 @@ from driveflow.flow.sections import BatchSection
 from driveflow.formats.label_set import LabelProblem, LabelSet
 from driveflow.formats.recording_text import MEMBER as RECORDING
 from driveflow.formats.source_split import split_of_folders
+from driveflow.images.exif import Exif
 from ingestion.drives import Hints, across_splits, assign_drives
 from ingestion.look import Looked
 from ingestion.merge_frames import United, unite_attributes
@@ -21,7 +22,7 @@ from ingestion.source_time import SourceTime, source_time
 from ingestion.time_of_day import Sighting
 from ingestion.time_order import Shot, TimeOrder, follow_times
 
-_NOTHING = PictureData()
+_NOTHING, _NO_EXIF = PictureData(), Exif()
 _PLACE = ("lat", "lon", "speed_mps", "heading_deg")
 _HINTS = ("drive", "sequence", "camera", "captured_ns", "clock", *_PLACE, "source_split")
 _SHOWN = 3  # drives that a note names
@@ -45,14 +46,18 @@ class TakenFrames:
 def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, section: BatchSection) -> TakenFrames:
     """Return every distinct picture of `kept` once, and a source for every file.
 
-    What the metadata says beats what the labels say, which beats what the section says of the whole batch.
+    What the metadata says beats what the labels say, which beats what the pictures say of themselves (time and place),
+    which beats what the section says of the whole batch.
     """
     hints = _hints(labels)
     drives = assign_drives(section, [_drive_hints(looked, hints, metadata) for looked in kept])
-    sources, zeros, nowhere = [], 0, 0
+    sources, zeros, nowhere, timed = [], 0, 0, []
     for looked in kept:
         place = looked.file.place
-        data, said = metadata.rows.get(place, _NOTHING), hints.get(place, {})
+        data = metadata.rows.get(place, _NOTHING)
+        told = hints.get(place, {})
+        said = _with_exif(told, data, looked.exif)
+        timed += [said["clock"]] if said.get("captured_ns") != told.get("captured_ns") else []
         time = source_time(data, said, section)
         source = {**_source(looked, said, data, time, section), "drive": drives[place]}
         zeros += time.was_zero
@@ -68,7 +73,21 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
     unset += (
         [f"{nowhere} places of latitude 0, longitude 0 are of a receiver without a fix: no places."] if nowhere else []
     )
-    return TakenFrames(frames, sources, attributes.conflicts, order.jumps, (*dealt, *order.notes, *unset))
+    return TakenFrames(
+        frames, sources, attributes.conflicts, order.jumps, (*dealt, *_times_of_exif(timed), *order.notes, *unset)
+    )
+
+
+def _times_of_exif(clocks: Sequence[str]) -> list[str]:
+    """Note how many pictures tell their time themselves, and how many of these not in which zone."""
+    if not clocks:
+        return []
+    walls = clocks.count("")
+    unzoned = (
+        f", {walls} of them of no time zone: they count as if they were UTC, and of no clock; `clock: utc` and"
+        " `epoch_ns` of the batch say how far off they are"
+    )
+    return [f"Pictures with a time by EXIF: {len(clocks)}{unzoned if walls else ''}."]
 
 
 def _dealt_out(drives: Mapping[str, str], metadata: Metadata, section: BatchSection) -> list[str]:
@@ -124,6 +143,18 @@ def _hints(labels: LabelSet) -> dict[str, Row]:
         said = found.setdefault(path, {})
         for name, value in zip(_HINTS, values, strict=True):
             said[name] = value if said.get(name) in {None, ""} else said[name]
+    return found
+
+
+def _with_exif(said: Row, data: PictureData, exif: Exif) -> Row:
+    """Return `said` with the time and the place that the picture has of itself where nobody else says one."""
+    if exif == _NO_EXIF:
+        return said
+    found = dict(said)
+    if data.captured_ns is None and not data.clock and said.get("captured_ns") is None and exif.captured_ns is not None:
+        found |= {"captured_ns": exif.captured_ns, "clock": exif.clock}
+    if all(told is None for name in _PLACE for told in (getattr(data, name), said.get(name))):
+        found |= {name: getattr(exif, name) for name in _PLACE}
     return found
 
 

@@ -1,6 +1,7 @@
 import json
 
 import pytest
+from PIL import Image
 
 from driveflow.canonical import canonical_json
 from driveflow.errors import BrokenDataError, EmptyBatchError, NotFoundError, UnmappedClassError, UsageError
@@ -68,6 +69,37 @@ def test_files_that_may_hold_labels_and_were_not_read_are_named(tmp_path):
     batch = bring_in(write(tmp_path / "b", {"a.jpg": picture(1), "a.xml": "<annotation/>"}))
 
     assert "1 file that may hold labels or metadata was not read: a.xml." in batch.notes
+
+
+def test_pictures_tell_when_and_where_they_were_taken_where_nobody_else_does(tmp_path):
+    tags = Image.Exif()
+    tags.get_ifd(0x8769).update({0x9003: "2026:03:02 10:00:00"})
+    tags.get_ifd(0x8825).update({1: "N", 2: (48.0, 0.0, 0.0), 3: "E", 4: (9.0, 30.0, 0.0)})
+    batch = bring_in(
+        write(
+            tmp_path / "b",
+            {
+                "own.jpg": picture(1, exif=tags),
+                "stated.jpg": picture(2, exif=tags),
+                "metadata.csv": "path,captured_ns,clock,lat,lon\nstated.jpg,5,gps,1,2\n",
+            },
+        )
+    )
+
+    told = rows(batch.tables.sources, "path", "captured_ns", "clock", "lat", "lon")
+    assert told == [("own.jpg", 1_772_445_600_000_000_000, "none", 48.0, 9.5), ("stated.jpg", 5, "gps", 1.0, 2.0)]
+    assert [note for note in batch.notes if note.startswith("Pictures with a time by EXIF: 1, 1 of them of no")]
+
+
+def test_numbered_stills_are_cut_where_their_exif_says_that_nobody_took_any(tmp_path):
+    files = {}
+    for number, taken in enumerate(["10:00:00", "10:00:01", "10:00:02", "10:30:00", "10:30:01"]):
+        tags = Image.Exif()
+        tags.get_ifd(0x8769).update({0x9003: f"2026:03:02 {taken}"})
+        files[f"img_{number}.jpg"] = picture(number, exif=tags)
+    batch = bring_in(write(tmp_path / "b", files))
+
+    assert [drive for _, drive in rows(batch.tables.sources, "path", "drive")] == ["b/img"] * 3 + ["b/img~2"] * 2
 
 
 def test_a_recording_that_was_dealt_out_to_two_splits_is_told(tmp_path):
