@@ -3,6 +3,7 @@
 import functools
 import json
 import shlex
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
@@ -42,7 +43,15 @@ def _faults(kind: type[T], root: Node) -> T | list[Fault]:
     else:
         return record
     faults = [Fault(item["type"], tuple(item["loc"]), dict(item.get("ctx", {}))) for item in found]
+    faults = [told for fault in faults if (told := _of_number(root, fault)) is not None]
     return [fault for fault in faults if fault.kind != "too_short" or _is_empty(find(root, fault.path))]
+
+
+def _of_number(root: Node, fault: Fault) -> Fault | None:
+    """Return a fault of what may be whole or not at its own key, and once: pydantic names each kind it tried."""
+    if not fault.path or fault.path[-1] not in {"int", "float"} or find(root, fault.path) is not None:
+        return fault
+    return replace(fault, path=fault.path[:-1]) if fault.kind.startswith("float") else None
 
 
 def _is_empty(node: Node | None) -> bool:

@@ -62,6 +62,8 @@ def test_a_typo_is_one_line_with_its_place_and_the_nearest_key():
             'merge.zzz: unknown key "zzz"; known are rule, trust, same_box_min_iou, consensus_min_iou, quorum, '
             "per_class, where, batch_where, boxes_where",
         ),
+        ("merge: {rule: consensus, quorum: '2'}", "merge.quorum: must be a number, got '2'; 2 would do"),
+        ("merge: {rule: consensus, quorum: .nan}", "merge.quorum: must be a number, got '.nan'"),
         ("training: {epochs: soon}", "training.epochs: must be a whole number, got 'soon'"),
         ("training: {epochs: 1_000}", "training.epochs: must be a whole number, got '1_000'; 1000 would do"),
         ("training: {epochs: true}", "training.epochs: must be a whole number, got true"),
