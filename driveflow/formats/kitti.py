@@ -10,6 +10,7 @@ from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.dataset_meta import listed_classes
 from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.kitti_lines import KittiBox, is_kitti_line, read_kitti_text
+from driveflow.formats.kitti_mapping import read_drives
 from driveflow.formats.label_set import (
     ImageLabels,
     LabelFiles,
@@ -105,13 +106,18 @@ class _Kitti:
     def finish(self) -> LabelSet:
         """Return all that was read; only now the classes of the set are known."""
         number = self.builder.class_list(self._classes())
+        known = read_drives(self.files, self.finder.pictures)
+        self.builder.files |= known.files
+        self.builder.problems += known.problems
+        self.builder.notes += [known.note] if known.note else []
         for image, usable in self.images:
             looked = usable and folder_of(image.label_file) not in self.predictions
-            self.builder.add_image(replace(image, class_list=number if looked else None))
+            drive = known.drives.get(image.path, "")
+            self.builder.add_image(replace(image, class_list=number if looked else None, drive=drive))
         spoken_of = {image.path for image, _ in self.images}
         for picture in self.finder.pictures:
             if picture not in spoken_of and _camera(picture):
-                self.builder.add_image(_image(picture))
+                self.builder.add_image(replace(_image(picture), drive=known.drives.get(picture, "")))
         self.rows.flush()
         self.builder.notes += odd_scores("KITTI", self.scores)
         return self.builder.build()

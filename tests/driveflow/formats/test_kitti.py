@@ -191,3 +191,54 @@ def test_the_fixture_of_another_tool_has_the_boxes_of_its_files():
 @pytest.mark.parametrize("name", ["fmt_same_truth/kitti", "fmt_datumaro/kitti_dataset"])
 def test_kitti_sets_are_found_as_kitti(name):
     assert detect_format(OnDisk(shared_data(name))) == "kitti"
+
+
+DEVKIT = {
+    "devkit/mapping/train_rand.txt": "3,1,2",
+    "devkit/mapping/train_mapping.txt": "2011_09_26 2011_09_26_drive_0005_sync 0000000109\n"
+    "2011_09_26 2011_09_26_drive_0009_sync 0000000001\n2011_09_28 2011_09_28_drive_0106_sync 0000000048\n",
+}
+
+
+def _drives(**changed):
+    more = pictures("training/image_2/000002.png", "training/image_3/000000.png", "testing/image_2/000000.png")
+    labels = read(CAR, **more, **(DEVKIT | changed))
+    told = zip(labels.images["path"].to_pylist(), labels.images["drive"].to_pylist(), strict=True)
+    return {path.partition("/image_")[2].partition(".")[0]: drive for path, drive in told if "training" in path}, labels
+
+
+def test_the_devkit_says_of_which_drive_a_training_picture_is():
+    found, labels = _drives()
+
+    assert found == {
+        "2/000000": "2011_09_28_drive_0106_sync",
+        "3/000000": "2011_09_28_drive_0106_sync",
+        "2/000002": "2011_09_26_drive_0009_sync",
+    }
+    assert "" in labels.images["drive"].to_pylist()  # the one of testing
+    assert set(DEVKIT) <= labels.files
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told"),
+    [
+        ("train_rand.txt", "3,one,2", "no drives are read: invalid literal for int() with base 10: 'one'"),
+        ("train_rand.txt", "3", "no drives are read: picture 000002 has line 0 of 3"),
+        ("train_rand.txt", "9,1,2", "no drives are read: picture 000000 has line 9 of 3"),
+        ("train_rand.txt", "-1,1,2", "no drives are read: picture 000000 has line -1 of 3"),
+        ("train_mapping.txt", "\n\nday drive 1", "no drives are read: picture 000000 has line 3 of 3"),
+    ],
+)
+def test_a_devkit_that_does_not_fit_is_named_and_says_no_drive(name, text, told):
+    found, labels = _drives(**{f"devkit/mapping/{name}": text})
+
+    assert set(found.values()) == {""}
+    assert [problem.detail for problem in labels.problems if problem.detail.startswith(told)]
+
+
+def test_many_training_pictures_of_drives_that_nobody_names_are_noted():
+    labels = read(CAR, **pictures(*(f"training/image_2/{number:06}.png" for number in range(1, 120))))
+
+    assert [
+        note for note in labels.notes if note.startswith("The 120 pictures of training/ may be frames of few drives")
+    ]
