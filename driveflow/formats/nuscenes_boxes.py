@@ -139,7 +139,7 @@ class AnnotationBoxes:
         self, found: PictureBoxes, own_id: str, category: str, corners: Sequence[float], attributes: Mapping[str, Json]
     ) -> None:
         name = self._names.get(category)
-        if name is None:
+        if not name:
             found.unlisted.append(f"box {own_id} has the category {category!r}, which is not listed")
             return
         found.rows.append(

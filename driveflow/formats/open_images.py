@@ -189,6 +189,8 @@ class _Reader:
         if not has_area((x1, y1, x2, y2)):
             shown = ", ".join(str(row[name]) for name in _CORNERS)
             reason, detail = "label_bad_box", f"{row['imageid']}: {shown} are no corners of a box with an area"
+        if not row["labelname"]:
+            reason, detail = "label_no_class", f"{row['imageid']}: the box has no class"
         if score is not None and not 0 <= score <= 1:
             reason, detail = "label_bad_score", f"{row['imageid']}: score {score} is not within 0 to 1"
         if reason:

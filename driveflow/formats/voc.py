@@ -7,6 +7,7 @@ from typing import Final
 from driveflow.canonical import Json, canonical_json
 from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.dataset_meta import listed_classes
+from driveflow.formats.json_text import number_of
 from driveflow.formats.label_set import (
     ImageLabels,
     LabelFiles,
@@ -17,7 +18,7 @@ from driveflow.formats.label_set import (
 )
 from driveflow.formats.labelme_records import OLD_SIGNS
 from driveflow.formats.picture_finder import PictureFinder, stem_of
-from driveflow.formats.shapes import Corners, has_area
+from driveflow.formats.shapes import Corners, around_turned, has_area
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import known_split, split_of_folders
 from driveflow.formats.xml_tree import XmlElement, XmlError, read_xml
@@ -162,7 +163,11 @@ class _Voc:
 
     def _row(self, path: str, element: XmlElement) -> dict[str, object] | None:
         name = element.text_at("name")
+        said, turn_deg = _attributes(element), _turn_deg(element)
         corners = self._corners(element.find("bndbox"))
+        if corners and turn_deg and not self.as_written:
+            corners = around_turned(corners, turn_deg)
+            said = {**{name: value for name, value in said.items() if name != "rotation"}, "rotation_deg": turn_deg}
         if not name or corners is None or not self._is_box(corners):
             detail = "an object without a name" if not name else f"{name}: {_described(element.find('bndbox'))}"
             reason = "label_syntax" if not name else "label_bad_box"
@@ -173,7 +178,7 @@ class _Voc:
             "class_name": name,
             **dict(zip(("x1", "y1", "x2", "y2"), corners, strict=True)),
             "ignore": names_ignore_region(name),
-            "attributes": canonical_json(_attributes(element)),
+            "attributes": canonical_json(said),
         }
 
     def _is_box(self, corners: Corners) -> bool:
@@ -251,8 +256,7 @@ def _attributes(element: XmlElement) -> Mapping[str, Json]:
     for child in element.children:
         value = child.text
         if child.tag == "attributes":  # as CVAT writes them
-            pairs = [(entry.text_at("name"), entry.text_at("value")) for entry in child.all("attribute")]
-            found.update({name: text for name, text in pairs if name})
+            found.update({name: text for name, text in _listed(child) if name})
         elif child.tag == "actions":
             found["actions"] = [action.tag for action in child.children if action.text == "1"]
         elif child.children or child.tag == "name" or value.lower() in _SAYS_NOTHING:
@@ -262,6 +266,18 @@ def _attributes(element: XmlElement) -> Mapping[str, Json]:
         else:
             found["track_id" if child.tag == "trackid" else child.tag] = value
     return found
+
+
+def _turn_deg(element: XmlElement) -> float:
+    """Return by how much CVAT says that an object is turned clockwise about the centre of its bndbox."""
+    said = dict(_listed(element.find("attributes")))
+    number = number_of(said.get("rotation"))
+    return number if number is not None and number % 360 else 0.0
+
+
+def _listed(attributes: XmlElement | None) -> list[tuple[str, str]]:
+    entries = attributes.all("attribute") if attributes else ()
+    return [(entry.text_at("name"), entry.text_at("value")) for entry in entries]
 
 
 def _yes_or_share(value: str) -> bool | float:

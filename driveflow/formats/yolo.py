@@ -120,7 +120,8 @@ def _read_picture(files: LabelFiles, builder: LabelSetBuilder, labels: _Labels) 
     builder.problems += text.problems
     hopeless = bool(text.problems) and not text.boxes  # something was there: no example of "nothing to see"
     names = labels.of.names
-    number = None if hopeless else builder.class_list(names.by_number[key] for key in sorted(names.by_number))
+    known = [names.by_number[key] for key in sorted(names.by_number) if names.by_number[key]]
+    number = None if hopeless else builder.class_list(known)
     builder.add_image(
         ImageLabels(
             path=labels.picture,

@@ -84,7 +84,7 @@ def _class_of(text: str, names: YoloNames) -> str:
     value = _number(text)
     if value != int(value):
         raise _LineError("label_syntax", f"class id {text!r} is no whole number")
-    if int(value) not in names.by_number:
+    if not names.by_number.get(int(value)):
         raise _LineError("label_class_out_of_range", f"class id {int(value)}, but {names.describe()}")
     return names.by_number[int(value)]
 

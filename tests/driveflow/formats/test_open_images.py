@@ -112,6 +112,13 @@ def test_a_box_that_is_none_is_named_with_its_line(corners):
     assert list(looked_for(labels)) == ["images/train/a.jpg"]
 
 
+def test_a_box_without_a_class_is_named():
+    labels = _read("a,xclick,,1,0.25,0.5,0.125,0.75,0,0,0,0,0")
+
+    assert boxes(labels) == []
+    assert problems(labels) == [("oidv6-train-annotations-bbox.csv", 2, "label_no_class")]
+
+
 def test_pictures_that_are_not_in_the_batch_are_one_problem_with_all_their_boxes():
     rows = [f"x{number},xclick,/m/01,1,0.1,0.2,0.1,0.2,0,0,0,0,0" for number in range(9)]
     labels = _read("a,xclick,/m/01,1,0.1,0.2,0.1,0.2,0,0,0,0,0", *rows, rows[0])

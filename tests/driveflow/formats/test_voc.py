@@ -94,6 +94,19 @@ def test_an_unspecified_pose_says_nothing():
     assert attributes(read(voc(thing(more="<pose>Unspecified</pose>")))) == [{}]
 
 
+@pytest.mark.parametrize(
+    ("turn", "corners", "said"),
+    [("90.0", (20, 15, 30, 45), {"rotation_deg": 90.0}), ("0.0", (10, 25, 40, 35), {"rotation": "0.0"})],
+)
+def test_a_turn_that_cvat_notes_beside_the_box_makes_it_the_box_around(turn, corners, said):
+    note = f"<attributes><attribute><name>rotation</name><value>{turn}</value></attribute></attributes>"
+
+    labels = read(voc(thing(corners=(11, 26, 40, 35), more=note)))
+
+    assert boxes(labels) == [("a.jpg", "car", *corners)]
+    assert attributes(labels) == [said]
+
+
 def test_parts_are_no_boxes_of_their_own():
     head = f"<part>{thing('head', (12, 22, 15, 25))}</part>".replace("<object>", "").replace("</object>", "")
     labels = read(voc(thing("person", more=head)))

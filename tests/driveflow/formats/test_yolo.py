@@ -81,6 +81,16 @@ def test_names_are_what_the_file_spells_not_the_numbers_and_days_that_yaml_makes
     assert looked_for(labels) == {"images/a.jpg": ("030", "no", "1:30", "2024-01-01", "1_0")}
 
 
+def test_a_class_without_a_name_is_not_listed():
+    files = {"classes.txt": "car\n\nbus\n", "labels/a.txt": "1 .5 .5 .5 .5\n", "labels/b.txt": ""}
+
+    labels = _read(files, "images/a.jpg", "images/b.jpg")
+
+    assert boxes(labels) == []
+    assert [problem.reason for problem in labels.problems] == ["label_class_out_of_range"]
+    assert looked_for(labels)["images/b.jpg"] == ("car", "bus")
+
+
 def test_a_label_file_that_may_be_of_pictures_of_two_folders_is_of_neither():
     files = {"data.yaml": "names: [car]\n", "labels/1.txt": "0 .5 .5 .5 .5\n", "labels/2.txt": "0 .5 .5 .5 .5\n"}
 
