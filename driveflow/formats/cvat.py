@@ -144,7 +144,7 @@ class _CvatFile:
         return Found(self.video[at]) if at < len(self.video) else found
 
     def _image_row(self, element: XmlElement) -> dict[str, object] | None:
-        label = element.attributes.get("label", "")
+        label = element.attributes.get("label", "").strip()
         shape = self._shape(element, label)
         if shape is None:
             return None
@@ -161,7 +161,7 @@ class _CvatFile:
             return None
 
     def _read_track(self, element: XmlElement) -> None:
-        label, number = element.attributes.get("label", ""), element.attributes.get("id", "")
+        label, number = element.attributes.get("label", "").strip(), element.attributes.get("id", "")
         self.others.update(child.tag for child in element.all(*OTHER_TAGS))
         shapes: dict[int, TrackShape] = {}
         for child in element.all(*BOX_TAGS):

@@ -23,6 +23,11 @@ from driveflow.formats.nuscenes_tables import (
 
 Row = dict[str, object]
 _FAR = 1e9  # metres and pixels that no map and no camera has
+_NEVER_BOXED = frozenset([
+    "noise", "flat.driveable_surface", "flat.sidewalk", "flat.terrain", "flat.other", "static.manmade",
+    "static.vegetation", "static.other", "vehicle.ego",
+])  # fmt: skip
+"""What nuScenes-lidarseg and nuImages add to the list of categories: of points of the lidar and of surfaces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,10 +81,10 @@ class AnnotationBoxes:
         return frozenset(self._solid)
 
     def classes(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return the classes looked for in 2D and in 3D: all of the list, but those only ever drawn the other way."""
+        """Return the classes looked for in 2D and in 3D: all of the list, but those only ever drawn another way."""
         flat = {token(box.category_token) for boxes in self.flat.values() for box in boxes}
         solid = {self._category(box) for boxes in self._solid.values() for box in boxes.annotations}
-        listed = self._names.items()
+        listed = [(key, name) for key, name in self._names.items() if name not in _NEVER_BOXED or key in flat | solid]
         mixed = bool(flat and solid)
         return (
             tuple(dict.fromkeys(name for key, name in listed if not (mixed and key in solid - flat))),

@@ -175,6 +175,14 @@ def test_what_is_only_drawn_in_2d_was_not_looked_for_in_projected_pictures_nor_t
     assert looked_for(labels) == {FIRST: ("animal",), SECOND: ("vehicle.car",)}
 
 
+@pytest.mark.parametrize("boxes", [{"sample_annotation": [_cuboid()]}, {"object_ann": [_flat()]}])
+def test_categories_of_points_and_surfaces_were_not_looked_for(boxes):
+    more = [{"token": "k3", "name": "flat.driveable_surface"}, {"token": "k4", "name": "noise", "index": 0}]
+    known = [{"token": "k1", "name": "vehicle.car"}, {"token": "k2", "name": "animal"}]
+
+    assert looked_for(_read(category=[*known, *more], **boxes)) == {FIRST: ("vehicle.car", "animal")}
+
+
 def test_a_camera_that_nobody_drew_in_is_unlabeled():
     data = [_picture("d1", FIRST), _picture("d2", SECOND, "left")]
     labels = _read(FIRST, SECOND, sample_data=data, object_ann=[_flat()])
