@@ -48,6 +48,8 @@ class YoloSet:
 def _settings_of(files: LabelFiles, path: str) -> Mapping[str, Any] | str:
     """Return the content of a YAML file that names classes, or why it is no such thing."""
     data = files.read(path)
+    if b"names" not in data.replace(b"\0", b"") and not _is_settings_name(path):
+        return "it has no list 'names'"  # spares the thousands of files that tell what each frame was taken with
     if len(data) > _MAX_SETTINGS_BYTES:
         return "it is larger than 4 MiB"
     try:

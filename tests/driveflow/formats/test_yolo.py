@@ -81,6 +81,20 @@ def test_names_are_what_the_file_spells_not_the_numbers_and_days_that_yaml_makes
     assert looked_for(labels) == {"images/a.jpg": ("030", "no", "1:30", "2024-01-01", "1_0")}
 
 
+def test_files_without_names_are_not_parsed():
+    slow = "place: [1.0, 2.0, 3.0]\n" * 3_000  # takes YAML a second
+
+    labels = _read({f"f/{frame}.yaml": slow for frame in range(100)} | {"data.yaml": "names: [car]\n"}, "images/a.jpg")
+
+    assert labels.files == {"data.yaml"}
+
+
+def test_settings_in_utf_16_are_read():
+    files = {"x.yaml": "names: [car]\ntrain: images\n".encode("utf-16"), "labels/a.txt": "0 .5 .5 .5 .5\n"}
+
+    assert [box[1] for box in boxes(_read(files, "images/a.jpg"))] == ["car"]
+
+
 def test_a_class_without_a_name_is_not_listed():
     files = {"classes.txt": "car\n\nbus\n", "labels/a.txt": "1 .5 .5 .5 .5\n", "labels/b.txt": ""}
 
