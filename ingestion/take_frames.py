@@ -18,7 +18,8 @@ from ingestion.drives import Hints, across_splits, assign_drives
 from ingestion.look import Looked
 from ingestion.merge_frames import United, unite_attributes
 from ingestion.metadata import Metadata, PictureData
-from ingestion.source_time import SourceTime, source_time
+from ingestion.name_times import NamedTime, times_in_names
+from ingestion.source_time import SourceTime, own_time, source_time, time_notes
 from ingestion.time_of_day import Sighting
 from ingestion.time_order import Shot, TimeOrder, follow_times
 
@@ -50,17 +51,18 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
     which beats what the section says of the whole batch.
     """
     hints = _hints(labels)
-    drives = assign_drives(section, [_drive_hints(looked, hints, metadata) for looked in kept])
-    sources, zeros, nowhere, timed = [], 0, 0, []
+    named = times_in_names(looked.file.place for looked in kept)
+    drives = assign_drives(section, [_drive_hints(looked, hints, metadata, named) for looked in kept])
+    sources: list[Row] = []
+    times: list[SourceTime] = []
+    nowhere = 0
     for looked in kept:
         place = looked.file.place
         data = metadata.rows.get(place, _NOTHING)
-        told = hints.get(place, {})
-        said = _with_exif(told, data, looked.exif)
-        timed += [said["clock"]] if said.get("captured_ns") != told.get("captured_ns") else []
-        time = source_time(data, said, section)
+        said = _with_place(hints.get(place, {}), data, looked.exif)
+        time = source_time(data, said, own_time(looked.exif, named.get(place)), section)
+        times.append(time)
         source = {**_source(looked, said, data, time, section), "drive": drives[place]}
-        zeros += time.was_zero
         if source["lat"] == 0 == source["lon"]:  # off Africa, where no road is: what a receiver without a fix says
             source |= {"lat": None, "lon": None}
             nowhere += 1
@@ -69,25 +71,9 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
     order = _cut_drives(kept, sources, labels, metadata, section)
     attributes = _attributes(kept, labels, metadata)
     frames = list(_frames(kept, sources, attributes, section))
-    unset = [f"{zeros} stamps of zero are of a clock that was not set: no times."] if zeros else []
-    unset += (
-        [f"{nowhere} places of latitude 0, longitude 0 are of a receiver without a fix: no places."] if nowhere else []
-    )
-    return TakenFrames(
-        frames, sources, attributes.conflicts, order.jumps, (*dealt, *_times_of_exif(timed), *order.notes, *unset)
-    )
-
-
-def _times_of_exif(clocks: Sequence[str]) -> list[str]:
-    """Note how many pictures tell their time themselves, and how many of these not in which zone."""
-    if not clocks:
-        return []
-    walls = clocks.count("")
-    unzoned = (
-        f", {walls} of them of no time zone: they count as if they were UTC, and of no clock; `clock: utc` and"
-        " `epoch_ns` of the batch say how far off they are"
-    )
-    return [f"Pictures with a time by EXIF: {len(clocks)}{unzoned if walls else ''}."]
+    unfixed = f"{nowhere} places of latitude 0, longitude 0 are of a receiver without a fix: no places."
+    notes = (*dealt, *order.notes, *time_notes(times), *([unfixed] if nowhere else []))
+    return TakenFrames(frames, sources, attributes.conflicts, order.jumps, notes)
 
 
 def _dealt_out(drives: Mapping[str, str], metadata: Metadata, section: BatchSection) -> list[str]:
@@ -146,19 +132,14 @@ def _hints(labels: LabelSet) -> dict[str, Row]:
     return found
 
 
-def _with_exif(said: Row, data: PictureData, exif: Exif) -> Row:
-    """Return `said` with the time and the place that the picture has of itself where nobody else says one."""
-    if exif == _NO_EXIF:
+def _with_place(said: Row, data: PictureData, exif: Exif) -> Row:
+    """Return `said` with the place that the picture has of itself where nobody else says any."""
+    if exif == _NO_EXIF or any(told is not None for name in _PLACE for told in (getattr(data, name), said.get(name))):
         return said
-    found = dict(said)
-    if data.captured_ns is None and not data.clock and said.get("captured_ns") is None and exif.captured_ns is not None:
-        found |= {"captured_ns": exif.captured_ns, "clock": exif.clock}
-    if all(told is None for name in _PLACE for told in (getattr(data, name), said.get(name))):
-        found |= {name: getattr(exif, name) for name in _PLACE}
-    return found
+    return {**said, **{name: getattr(exif, name) for name in _PLACE}}
 
 
-def _drive_hints(looked: Looked, hints: Mapping[str, Row], metadata: Metadata) -> Hints:
+def _drive_hints(looked: Looked, hints: Mapping[str, Row], metadata: Metadata, named: Mapping[str, NamedTime]) -> Hints:
     place = looked.file.place
     said = hints.get(place, {})
     return Hints(
@@ -167,6 +148,7 @@ def _drive_hints(looked: Looked, hints: Mapping[str, Row], metadata: Metadata) -
         metadata=metadata.rows.get(place, _NOTHING).drive,
         label=said.get("drive", ""),
         sequence=said.get("sequence", ""),
+        timed=named[place].sequence if place in named else "",
     )
 
 

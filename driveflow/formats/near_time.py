@@ -9,25 +9,29 @@ from datetime import UTC, datetime
 from typing import Final
 
 _ISO: Final = re.compile(
-    r"(\d{4})-?(\d\d)-?(\d\d)[T_ -](\d\d)[:_-]?(\d\d)[:_-]?(\d\d)(?:[.,_](\d{1,9}))?(?:Z|[+-]00:?00)?"
+    r"(\d{4})-?(\d\d)-?(\d\d)[T_ -](\d\d)[:_-]?(\d\d)[:_-]?(\d\d)(?:[.,_](\d{1,9}))?(Z|[+-]00:?00)?"
 )
-_COUNT: Final = re.compile(r"(?<!\d)(\d{9,10}\.\d{1,9}|\d{19}|\d{16}|\d{13}|\d{10})(?!\d)")
-_NS_OF_DIGITS: Final = {10: 10**9, 13: 10**6, 16: 10**3, 19: 1}
+_COUNT: Final = re.compile(r"(?<!\d)(\d{9,10}\.\d{1,9}|\d{18,19}|\d{16}|\d{13}|\d{10})(?!\d)")
+_NS_OF_DIGITS: Final = {10: 10**9, 13: 10**6, 16: 10**3, 18: 1, 19: 1}  # 18: of a clock that began later than 1970
 
 
 @dataclass(frozen=True, slots=True)
 class NameTime:
-    """What a name says: a time, and the name with a gap where the time stands."""
+    """What a name says: a time, and the name with a gap where the time stands.
+
+    `is_utc`: a count is from 1970, as far as one can tell, and text has a Z; else the zone is not said.
+    """
 
     around: str
     time_ns: int
+    is_utc: bool
 
 
 def time_in_name(path: str) -> NameTime | None:
     """Return the time in the last part of `path`: ISO 8601 in UTC, or a count of s, ms, us or ns by its digits.
 
     >>> time_in_name("a/x_2022-02-14T13:23:32.140954Z.jpg")
-    NameTime(around='a/x_*.jpg', time_ns=1644845012140954000)
+    NameTime(around='a/x_*.jpg', time_ns=1644845012140954000, is_utc=True)
     >>> time_in_name("cam/1700000000000001.jpg").time_ns
     1700000000000001000
     """
@@ -36,7 +40,8 @@ def time_in_name(path: str) -> NameTime | None:
         for match in reversed(list(pattern.finditer(name))):
             time_ns = read(match)
             if time_ns is not None:
-                return NameTime(f"{folder}{slash}{name[: match.start()]}*{name[match.end() :]}", time_ns)
+                around = f"{folder}{slash}{name[: match.start()]}*{name[match.end() :]}"
+                return NameTime(around, time_ns, pattern is _COUNT or bool(match[8]))
     return None
 
 

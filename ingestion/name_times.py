@@ -1,0 +1,81 @@
+"""Say what the names of pictures tell: the times of a recording, the photo that others were made of."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from driveflow.formats.near_time import NameTime, time_in_name
+from ingestion.dealt_out import Series, reunited
+
+_MIN_SEQUENCE: Final = 3
+_USUAL_GAP_NS: Final = (
+    60 * 10**9
+)  # pictures of a recording are mostly nearer; numbers that only look like times are not
+_FIRST_NS: Final = 10**17  # 1973: less is a number with zeros before it, as frames have
+_LAST_NS: Final = 4_102_444_800 * 10**9  # the year 2100
+_MADE_OF: Final = re.compile(r"^(.+?)(?:_[A-Za-z]{3,4})?\.rf\.[0-9A-Za-z]{8,}$", re.DOTALL)
+_FIRST_UTC_NS: Final = 631_152_000 * 10**9  # 1990: clocks that say less do not count from 1970
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTime:
+    """What the name of a picture says: its recording, its time, and the clock: utc, or empty where no zone is said."""
+
+    sequence: str
+    captured_ns: int
+    clock: str
+
+
+def times_in_names(places: Iterable[str]) -> dict[str, NamedTime]:
+    """Return what the names of pictures say that lie together, three or more, and differ in nothing but a time.
+
+    Half of them or more are to come within a minute of the one before: numbers of photos that are as long as a stamp
+    are not so near. A stamp counts from 1970 in UTC where it says 1990 or later; a date and a time of day are those of
+    a clock on some wall, but for a Z at their end. `sequence` is the name without its time.
+
+    >>> times_in_names(f"cam/170000000{second}000.jpg" for second in range(3))["cam/1700000001000.jpg"]
+    NamedTime(sequence='cam', captured_ns=1700000001000000000, clock='utc')
+    """
+    said = {place: time for place in places if (time := _time(place))}
+    groups: dict[Series, list[tuple[str, int]]] = defaultdict(list)
+    for place, time in said.items():
+        folder, _, name = time.around.rpartition("/")
+        groups[folder, name].append((place, time.time_ns))
+    found: dict[str, NamedTime] = {}
+    for (folder, name), members in reunited(groups).items():
+        times = np.sort(np.array([said[place].time_ns for place in members], np.int64))
+        if len(members) >= _MIN_SEQUENCE and np.median(np.diff(times)) <= _USUAL_GAP_NS:
+            sequence = _sequence(folder, name)
+            found |= {place: NamedTime(sequence, said[place].time_ns, _clock(said[place])) for place in members}
+    return found
+
+
+def photo_of(place: str) -> str:
+    """Return the name without ending of the photo that Roboflow made a picture of; nothing where it did not.
+
+    >>> photo_of("train/images/night_0001_jpg.rf.1f3870be274f6c49b3e31a0c6728957f.jpg"), photo_of("night_0001.jpg")
+    ('night_0001', '')
+    """
+    match = _MADE_OF.match(place.rpartition("/")[2].rpartition(".")[0])
+    return match[1] if match else ""
+
+
+def _time(place: str) -> NameTime | None:
+    """Return the time in a name; digits in what Roboflow adds are none."""
+    said = None if photo_of(place) else time_in_name(place)
+    return said if said is not None and _FIRST_NS <= said.time_ns < _LAST_NS else None
+
+
+def _clock(time: NameTime) -> str:
+    return "utc" if time.is_utc and time.time_ns >= _FIRST_UTC_NS else ""
+
+
+def _sequence(folder: str, name: str) -> str:
+    """Return the folder, and what stands before and after the time in the name, but for its ending."""
+    before, _, after = name.partition("*")
+    named = "_".join(part for part in (before.strip("_-. "), after.rpartition(".")[0].strip("_-. ")) if part)
+    return "/".join(part for part in (folder, named) if part) or "timed"
