@@ -8,6 +8,7 @@ from driveflow.errors import BrokenDataError, NotFoundError, StorageError
 from driveflow.formats.file_kinds import is_in_side_folder, kind_of
 from driveflow.storage.objects import ObjectInfo, read_bytes
 from ingestion.containers import Container
+from ingestion.kept_texts import KeptTexts
 from ingestion.listing import NOT_FOLLOWED, writable
 from ingestion.metadata import is_metadata
 from ingestion.open_container import ContainerRules, open_container
@@ -100,7 +101,7 @@ class _Gathering:
     rules: ContainerRules
     files: list[BatchFile] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
-    texts: dict[str, bytes] = field(default_factory=dict)
+    texts: KeptTexts = field(default_factory=KeptTexts)
     archives: int = 0
     taken: set[str] = field(default_factory=set)  # places
 
@@ -129,7 +130,7 @@ class _Gathering:
                     self.refused.append(Refusal(file.name, data.code, data.detail, file.byte_count))
                     self.files.remove(file)
                 else:
-                    self.texts[file.place] = data
+                    self.texts.keep(file.place, data)
 
     def _add_container(self, entry: ObjectInfo, container: Container) -> None:
         name = entry.path
@@ -162,7 +163,7 @@ class _Gathering:
                 file = found.pop(number)
                 self.refused.append(Refusal(file.name, data.code, data.detail, file.byte_count))
             else:
-                self.texts[found[number].place] = data
+                self.texts.keep(found[number].place, data)
 
     def _take(self, place: str) -> str:
         """Return `place`, or the first of "a#2.jpg", "a#3.jpg" ... that is free: one archive may hold a name twice."""
