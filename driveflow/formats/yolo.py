@@ -14,6 +14,9 @@ from driveflow.formats.picture_finder import stem_of
 from driveflow.formats.yolo_layout import YoloSet, find_sets
 from driveflow.formats.yolo_lines import YoloNames, YoloText, read_label_text
 
+_BESIDE = {"images": "labels", "Images": "Labels", "IMAGES": "LABELS"}
+_HOMES = re.compile(r"/(labels|obj_\w+_data)/", re.IGNORECASE)
+_LINE = re.compile(rb"\s*[-+.\de]+(\s+[-+.\de]+){4}", re.IGNORECASE)
 _NUMBER = re.compile(r"\s*([0-9]{1,3})(?:\.0*)?\s")  # of a class, at the beginning of a line
 
 
@@ -89,9 +92,9 @@ def _labels_of(
 def _label_file(index: PathIndex, lists: set[str], picture: str) -> str:
     """Return the label file in the place that the picture's own path gives."""
     stem = stem_of(picture)
-    head, images, tail = ("/" + stem).rpartition("/images/")
+    found = re.fullmatch(r"(.*/)(images|Images|IMAGES)(/.*)", f"/{stem}", re.DOTALL)
     name = stem.rpartition("/")[2]
-    candidates = [f"{head}/labels/{tail}"] if images else []
+    candidates = [f"{found[1]}{_BESIDE[found[2]]}{found[3]}"] if found else []
     candidates += [stem, f"{folder_of(stem)}/labels/{name}"]
     return _first_text(index, lists, candidates)
 
@@ -166,12 +169,14 @@ def _rows(labels: _Labels, text: YoloText) -> list[dict[str, object]]:
 
 
 def _note_orphans(files: LabelFiles, builder: LabelSetBuilder) -> None:
-    """Report label files that belong to no picture."""
+    """Report label files that belong to no picture, of whatever folder holds labels."""
     homes = {folder_of(path) for path in builder.files if path.lower().endswith(".txt")}
     for path in files.paths:
-        if not path.lower().endswith(".txt") or path in builder.files or folder_of(path) not in homes:
+        if not path.lower().endswith(".txt") or path in builder.files:
             continue
-        if "/labels/" in f"/{path}":
-            builder.files.add(path)
-            lines = sum(1 for line in files.read(path).splitlines() if line.strip())
-            builder.problems.append(LabelProblem(path, "label_missing_picture", "no picture has its name", None, lines))
+        if _HOMES.search(f"/{path}") or folder_of(path) in homes:
+            lines = [line for line in files.read(path).splitlines() if line.strip()]
+            if not lines or _LINE.match(lines[0]):
+                builder.files.add(path)
+                detail = "no picture has its name"
+                builder.problems.append(LabelProblem(path, "label_missing_picture", detail, None, len(lines)))

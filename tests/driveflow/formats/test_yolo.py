@@ -81,6 +81,24 @@ def test_names_are_what_the_file_spells_not_the_numbers_and_days_that_yaml_makes
     assert looked_for(labels) == {"images/a.jpg": ("030", "no", "1:30", "2024-01-01", "1_0")}
 
 
+@pytest.mark.parametrize("path", ["labels/a.txt", "Labels/val/a.txt", "obj_train_data/a.txt"])
+def test_labels_none_of_which_has_a_picture_are_named_with_their_boxes(path):
+    files = {"data.yaml": "names: [car]\n", path: "0 .5 .5 .5 .5\n0 .5 .5 .1 .1\n", "labels/read.txt": "See the wiki."}
+
+    labels = _read(files, "images/b.jpg")
+
+    assert [(problem.path, problem.reason, problem.boxes) for problem in labels.problems] == [
+        (path, "label_missing_picture", 2)
+    ]
+
+
+@pytest.mark.parametrize(("images", "labels"), [("Images", "Labels"), ("IMAGES", "LABELS"), ("images", "labels")])
+def test_folders_of_pictures_and_labels_may_be_written_large(images, labels):
+    files = {"data.yaml": "names: [car]\n", f"{labels}/a.txt": "0 .5 .5 .5 .5\n"}
+
+    assert [box[0] for box in boxes(_read(files, f"{images}/a.jpg"))] == [f"{images}/a.jpg"]
+
+
 def test_files_without_names_are_not_parsed():
     slow = "place: [1.0, 2.0, 3.0]\n" * 3_000  # takes YAML a second
 
