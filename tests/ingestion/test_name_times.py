@@ -47,7 +47,14 @@ def test_stamps_of_a_clock_that_did_not_begin_in_1970_have_no_zone():
         [f"{9 * 10**18 + number}.jpg" for number in range(3)],
         [f"IMG_20260302_10000{number}_jpg.rf.1f3870be274f6c49b3e31a0c6728957f.jpg" for number in range(3)],
     ],
-    ids=["two", "numbers of photos", "three folders", "frames of KITTI", "no year that comes soon", "photos of Roboflow"],
+    ids=[
+        "two",
+        "numbers of photos",
+        "three folders",
+        "frames of KITTI",
+        "no year that comes soon",
+        "photos of Roboflow",
+    ],
 )
 def test_other_numbers_are_no_times(places):
     assert _told(*places) == {}
