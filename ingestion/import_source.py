@@ -28,7 +28,8 @@ STEP = "import_source"
 class SourceRequest:
     """What to import: where it lies, the batch's section, the taxonomy (None: classes as found), and the store.
 
-    With `fresh` everything is read again, also where nothing changed since the last time.
+    With `fresh` everything is read again, also where nothing changed since the last time. `workspace` is the address of
+    the folder that the command works in: what lies there is no data.
     """
 
     uri: str
@@ -36,6 +37,7 @@ class SourceRequest:
     taxonomy: TaxonomySection | None
     store: str
     fresh: bool = False
+    workspace: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,7 @@ def import_source(request: SourceRequest, now: datetime, progress: Progress = si
         UnmappedClassError: the taxonomy does not know classes that have boxes.
     """
     name = check_tag_name(request.section.name)
-    source = list_source(request.uri, request.store)
+    source = list_source(request.uri, request.store, request.workspace)
     section = replace(request.section, annotations=request.section.annotations or source.annotations)
     parts = _parts(request, section, source.objects)
     key = digest(parts)

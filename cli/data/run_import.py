@@ -1,7 +1,7 @@
 """Run an import for a command: with a bar while it runs, and with what it cost."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -32,14 +32,16 @@ class Wanted:
 def run_import(wanted: Wanted) -> dict[str, Json]:
     """Import, and return the report with the seconds and the memory that it took."""
     store = place_from(wanted.workspace, wanted.profile).store
-    return _run(SourceRequest(to_uri(wanted.source), wanted.section, wanted.taxonomy, store))[0]
+    home = to_uri(str(wanted.workspace))
+    return _run(SourceRequest(to_uri(wanted.source), wanted.section, wanted.taxonomy, store, workspace=home))[0]
 
 
 def retry_import(tag: str, workspace: Path, profile: str) -> dict[str, Json]:
     """Import again what `tag` means, and return the report with what became of the quarantine."""
     before = find_snapshot(tag, workspace, profile)
     held = held_by(before)
-    report, after = _run(request_of(before, place_from(workspace, profile).store))
+    request = request_of(before, place_from(workspace, profile).store)
+    report, after = _run(replace(request, workspace=to_uri(str(workspace))))
     return {**report, "retried": retry_report(held, after)}
 
 

@@ -1,5 +1,6 @@
 """A profile: everything about the place a flow runs in, so that the flow file is the same on a laptop and a cluster."""
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Literal
@@ -139,7 +140,7 @@ def place_of(profile: Profile, workspace: Path) -> Place:
             f"--workspace {str(workspace)!r} is an address, and a workspace is a local folder; a profile whose "
             "`store` is s3://bucket/key puts the data there."
         )
-    local = workspace.absolute()
+    local = Path(os.path.abspath(workspace))  # noqa: PTH100 one spelling a folder; resolve() would follow links
     on_cluster = profile.profile == "kfp"
     return Place(
         profile=profile.profile,

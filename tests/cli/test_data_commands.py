@@ -684,3 +684,30 @@ def test_an_address_is_no_workspace(may, monkeypatch, capsys, words, address):
     assert (code, out) == (2, "")
     assert "is an address, and a workspace is a local folder" in err
     assert {path.name for path in may.parent.iterdir()} == {"may", "flow.yaml"}
+
+
+def test_a_workspace_in_the_folder_that_is_imported_is_no_data(may, data):
+    work = may / "work"
+    first = data("import", may, "--as", "may", "-w", work)
+    write(work, {"scratch/training/job/data/images/train/x.jpg": picture(9), "runs/r1/pages/p.html": "page"})
+
+    again = data("import", may, "--as", "may", "-w", may / "nowhere" / ".." / "work")
+    retried = data("quarantine", "retry", "may", "-w", work)
+
+    assert [made["snapshot"] for made in (again, retried)] == [first["snapshot"]] * 2
+    assert again["reused"]
+    assert retried["counts"] == first["counts"]
+
+
+def test_a_folder_in_the_workspace_is_data(may, data):
+    counts = data("import", may, "--as", "may", "-w", may.parent)["counts"]
+
+    assert counts["frames"] == 3
+
+
+def test_a_workspace_spelled_in_two_ways_is_one_store(may, data):
+    work, other = may.parent / "work", may / ".." / "work"
+    made = data("import", may, "--as", "may", "-w", work)
+
+    assert data("tag", "release", made["uri"], "-w", other)["uri"] == made["uri"]
+    assert data("merge", "may", "release", "--as", "both", "-w", other)["uri"].startswith(f"{work.as_uri()}/store/")
