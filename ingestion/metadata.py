@@ -18,6 +18,7 @@ from ingestion.parquet_rows import NoParquetError, parquet_rows
 
 _NAMES = ("metadata.csv", "metadata.parquet")
 _TEXTS = ("drive", "camera")
+_LISTED = 10_000  # rows of one table that are wrong in one way; more of them are counted
 _INT64 = 2**63
 
 
@@ -70,6 +71,7 @@ class _Sheet:
     notes: list[str] = field(default_factory=list)
     units: Counter[str] = field(default_factory=Counter)  # columns that times are of
     unread: list[str] = field(default_factory=list)
+    wrong: Counter[tuple[str, str]] = field(default_factory=Counter)  # rows by table and reason
 
     def __post_init__(self) -> None:
         self.known = frozenset(self.places.values())
@@ -81,7 +83,9 @@ class _Sheet:
         return next(filter(None, ways if self.beside else ways[::-1]), None)
 
     def report(self, line: int | None, reason: str, detail: str) -> None:
-        self.problems.append(LabelProblem(self.path, reason, detail, line))
+        self.wrong[self.path, reason] += 1
+        if self.wrong[self.path, reason] <= _LISTED:
+            self.problems.append(LabelProblem(self.path, reason, detail, line))
         self.unread += [f"cannot be read, {detail}"] if line is None else []
 
 
@@ -102,6 +106,8 @@ def read_metadata(
             _read_parquet(sheet, files.read(path))
         else:
             _read_csv(sheet, files.read(path))
+    more = {spot: count - _LISTED for spot, count in sheet.wrong.items() if count > _LISTED}
+    sheet.problems += [LabelProblem(path, reason, f"{rows} rows more") for (path, reason), rows in more.items()]
     units = [f"Times of {count} pictures are of {column}." for column, count in sorted(sheet.units.items())]
     note = " ".join([*sheet.notes, *units])
     return Metadata(sheet.rows, tuple(sheet.problems), note, tuple(paths), tuple(sheet.unread))

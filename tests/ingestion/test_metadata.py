@@ -101,6 +101,20 @@ def test_rows_that_fit_nothing_are_named():
     assert found.rows["a.jpg"].drive == "d"
 
 
+def test_of_very_many_wrong_rows_some_are_listed_and_all_are_counted():
+    found = _read("path\n" + "a.jpg\n" * 10_003)
+
+    assert len(found.problems) == 10_001
+    assert _problems(found)[-1] == (None, "metadata_repeated_path", "2 rows more")
+
+
+def test_parquet_of_more_rows_than_any_batch_has_files_is_not_read():
+    found = _read_parquet({"path": pa.DictionaryArray.from_arrays(pa.array([0] * 5_000_001, pa.int8()), ["a.jpg"])})
+
+    assert found.rows == {}
+    assert [problem.detail for problem in found.problems] == ["5,000,001 rows; at most 5,000,000"]
+
+
 def test_a_table_without_paths_is_not_metadata_and_that_is_said():
     found = _read("file,drive\na.jpg,d\n")
 
