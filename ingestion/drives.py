@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from driveflow.flow.sections import BatchSection
 from driveflow.formats.source_split import split_of_folders
-from ingestion.dealt_out import Series, reunited, without_split
 from ingestion.name_times import photo_of
+from ingestion.series import Series, reunited, without_split
 
 _NUMBER_AT_END = re.compile(r"^(.*?)(\d+)$", re.DOTALL)
 _OF_A_VIDEO = re.compile(r"_(?:mp4|mov|avi|mkv|webm|m4v|mpe?g)-\d+$|(?:^|[^a-z])frames?[_-]?\d+$", re.IGNORECASE)
@@ -91,7 +91,7 @@ def _sequences(pictures: Sequence[Hints]) -> dict[str, str]:
     sizes = {hints.place: hints.size for hints in pictures}
     found: dict[str, str] = {}
     for (folder, stem), members in reunited(groups).items():
-        if len(members) >= _MIN_SEQUENCE and _is_one_camera([sizes[place] for place in members]):
+        if len(members) >= _MIN_SEQUENCE and _are_of_cameras({place: sizes[place] for place in members}):
             name = "/".join(part for part in (folder, stem.rstrip("_-. ")) if part)
             found |= dict.fromkeys(members, name or "numbered")
     return found
@@ -126,9 +126,12 @@ def _stem(place: str) -> str:
     return name.rpartition(".")[0] if "." in name else name
 
 
-def _is_one_camera(sizes: Sequence[tuple[int, int]]) -> bool:
-    (_, most), *_ = Counter(sizes).most_common(1)
-    return most >= _SAME_SIZE_SHARE * len(sizes)
+def _are_of_cameras(sizes: Mapping[str, tuple[int, int]]) -> bool:
+    """Tell whether the pictures of each folder are mostly of one size."""
+    folders: dict[str, Counter[tuple[int, int]]] = defaultdict(Counter)
+    for place, size in sizes.items():
+        folders[_folder(place)][size] += 1
+    return all(max(found.values()) >= _SAME_SIZE_SHARE * found.total() for found in folders.values())
 
 
 def _folder(place: str) -> str:

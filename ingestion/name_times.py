@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 
 from driveflow.formats.near_time import NameTime, time_in_name
-from ingestion.dealt_out import Series, reunited
+from ingestion.series import Series, reunited
 
 _MIN_SEQUENCE: Final = 3
 _USUAL_GAP_NS: Final = (

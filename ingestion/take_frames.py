@@ -9,7 +9,7 @@ import polars as pl
 
 from driveflow import tables as columns
 from driveflow.canonical import canonical_json
-from driveflow.flow.sections import BatchSection
+from driveflow.flow.sections import ONE_CAMERA, BatchSection
 from driveflow.formats.label_set import LabelProblem, LabelSet
 from driveflow.formats.recording_text import MEMBER as RECORDING
 from driveflow.formats.source_split import split_of_folders
@@ -19,6 +19,7 @@ from ingestion.look import Looked
 from ingestion.merge_frames import United, unite_attributes
 from ingestion.metadata import Metadata, PictureData
 from ingestion.name_times import NamedTime, times_in_names
+from ingestion.series import cameras
 from ingestion.source_time import SourceTime, own_time, source_time, time_notes
 from ingestion.time_of_day import Sighting
 from ingestion.time_order import Shot, TimeOrder, follow_times
@@ -53,6 +54,7 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
     hints = _hints(labels)
     named = times_in_names(looked.file.place for looked in kept)
     drives = assign_drives(section, [_drive_hints(looked, hints, metadata, named) for looked in kept])
+    beside = cameras(looked.file.place for looked in kept)
     sources: list[Row] = []
     times: list[SourceTime] = []
     nowhere = 0
@@ -62,7 +64,9 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
         said = _with_place(hints.get(place, {}), data, looked.exif)
         time = source_time(data, said, own_time(looked.exif, named.get(place)), section)
         times.append(time)
-        source = {**_source(looked, said, data, time, section), "drive": drives[place]}
+        guessed = beside.get(place, ONE_CAMERA) if section.camera == ONE_CAMERA else section.camera
+        camera = data.camera or said.get("camera") or guessed
+        source = {**_source(looked, said, data, time, section), "camera": camera, "drive": drives[place]}
         if source["lat"] == 0 == source["lon"]:  # off Africa, where no road is: what a receiver without a fix says
             source |= {"lat": None, "lon": None}
             nowhere += 1
@@ -158,7 +162,6 @@ def _source(looked: Looked, said: Row, data: PictureData, time: SourceTime, sect
         "frame_id": looked.frame_id,
         "batch": section.name,
         "path": looked.file.name,
-        "camera": data.camera or said.get("camera") or section.camera,
         "captured_ns": time.captured_ns,
         "clock": time.clock,
         **where,

@@ -40,6 +40,9 @@ class TaxonomySection:
     ignore: tuple[str, ...] = ()  # foreign names that become ignore regions of every class
 
 
+ONE_CAMERA = "camera"  # what the camera is called that nobody names
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchSection:
     """One delivery of recorded data."""
@@ -57,7 +60,7 @@ class BatchSection:
     max_gap_s: Seconds = 60.0  # a drive is cut where no frame was taken for so long; 0: never
     drives: Literal["auto", "batch", "folder", "stills"] = "auto"
     drive: str = ""  # states that the whole batch is this drive; equal names in two batches are one drive
-    camera: str = "camera"
+    camera: str = ONE_CAMERA
     split: Literal["", "train", "val", "holdout"] = ""  # puts every frame of the batch in this split
     annotated_classes: tuple[str, ...] = ()  # classes somebody looked for; empty: all that the label format lists
     attributes: dict[str, str] = field(default_factory=dict)  # frame attributes of every frame, e.g. weather: rain

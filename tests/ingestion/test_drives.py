@@ -105,6 +105,45 @@ def test_sequences_of_two_splits_that_do_not_interleave_are_two_drives(valid):
 
 
 def test_recordings_in_folders_that_are_no_splits_stay_apart():
-    places = [f"{'left' if n % 2 else 'right'}/{n:03}.jpg" for n in range(10)]
+    places = [f"{'north' if n % 2 else 'south'}/{n:03}.jpg" for n in range(10)]
 
-    assert set(_assign(places).values()) == {"b/left", "b/right"}
+    assert set(_assign(places).values()) == {"b/north", "b/south"}
+
+
+@pytest.mark.parametrize(
+    "folders",
+    [
+        ("image_02/data", "image_03/data"),
+        ("CAM_FRONT", "CAM_BACK_LEFT"),
+        ("front", "rear-left"),
+        ("camera0", "camera1"),
+    ],
+)
+def test_cameras_side_by_side_are_one_drive(folders):
+    places = [f"drive_0005/{folder}/{n:010}.png" for folder in folders for n in range(4)]
+    end = "/data" if "data" in folders[0] else ""
+
+    assert set(_assign(places).values()) == {f"b/drive_0005{end}"}
+
+
+def test_cameras_of_two_recordings_stay_apart():
+    places = [f"{log}/{camera}/{n:03}.jpg" for log in ("x", "y") for camera in ("left", "right") for n in range(3)]
+    later = [f"z/left/{n:03}.jpg" for n in range(3)] + [f"z/right/{n:03}.jpg" for n in range(10, 13)]
+
+    assert set(_assign(places + later).values()) == {"b/x", "b/y", "b/z/left", "b/z/right"}
+
+
+def test_cameras_whose_recording_was_dealt_out_to_splits_are_one_drive():
+    places = [
+        f"{'valid' if n % 4 == 1 else 'train'}/{camera}/{n:03}.jpg" for camera in ("left", "right") for n in range(12)
+    ]
+
+    assert len(set(_assign(places).values())) == 1
+
+
+def test_each_camera_may_have_pictures_of_a_size_of_its_own():
+    section = BatchSection(name="b", path="b")
+    sizes = {"ring_front_center": (1550, 2048), "ring_rear_left": (2048, 1550)}
+    found = assign_drives(section, [Hints(f"{name}/{n}.jpg", size) for name, size in sizes.items() for n in range(4)])
+
+    assert set(found.values()) == {"b/numbered"}

@@ -82,3 +82,16 @@ def test_the_batch_says_from_when_a_clock_of_its_own_counts(tmp_path):
     batch = bring_in(files, clock="utc", epoch_ns=10**18)
 
     assert rows(batch.tables.sources, "captured_ns", "clock") == [(stamp + 10**18, "utc") for stamp in stamps]
+
+
+def test_cameras_that_look_at_moments_of_their_own_are_one_drive_and_are_told_apart(tmp_path):
+    stamps = {
+        camera: [1_700_000_000_000 + 100 * n + late for n in range(3)] for camera, late in (("left", 0), ("right", 7))
+    }
+    files = {f"log/{camera}/{ms}.jpg": picture(ms) for camera, times in stamps.items() for ms in times}
+    batch = bring_in(write(tmp_path / "b", files))
+
+    assert set(rows(batch.tables.sources, "drive")) == {("b/log",)}
+    assert rows(batch.tables.sources, "camera", "captured_ns") == sorted(
+        (camera, ms * 10**6) for camera, times in stamps.items() for ms in times
+    )

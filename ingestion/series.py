@@ -1,0 +1,108 @@
+"""Bring together recordings that lie in several folders: one for each camera, or one for each split."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Final, TypeAlias
+
+from driveflow.formats.source_split import known_split
+
+Series: TypeAlias = tuple[str, str]  # folder, and what names have in common
+Numbered: TypeAlias = tuple[str, int]  # place, and its number or time
+_CAMERA: Final = re.compile(
+    r"image_\d+|cam(?:era)?(?:[_-]\w+|\d+)|(?:ring|stereo)_\w+|(?:front|rear|back|left|right|cent(?:er|re))(?:[_-]\w+)*",
+    re.IGNORECASE,
+)
+"""How folders of one camera are called: image_02, CAM_FRONT, ring_front_left, rear-left."""
+
+
+def reunited(groups: Mapping[Series, Sequence[Numbered]]) -> dict[Series, list[str]]:
+    """Return the places of each series, in the folder above its cameras and splits where it lies in several.
+
+    `groups` has place and number (or time) of the pictures of a series in one folder. Folders of cameras, side by side,
+    are one recording if the numbers of one reach into those of another. A recording was dealt out to splits, as cards
+    are, if its numbers are in one of the folders only, and lie between those of another.
+
+    >>> reunited({("train", "a"): [("train/a1", 1), ("train/a3", 3)], ("valid", "a"): [("valid/a2", 2)]})
+    {('', 'a'): ['train/a1', 'train/a3', 'valid/a2']}
+    >>> reunited({("d/left", ""): [("d/left/1", 1)], ("d/right", ""): [("d/right/1", 1)]})
+    {('d', ''): ['d/left/1', 'd/right/1']}
+    """
+    rigs = _of_rigs(groups)
+    homes: dict[Series, list[str]] = defaultdict(list)
+    for folder, name in rigs:
+        homes[without_split(folder), name].append(folder)
+    found: dict[Series, list[str]] = {}
+    for (home, name), folders in homes.items():
+        parts = [rigs[folder, name] for folder in folders]
+        if _are_dealt_out([{number for _, number in part} for part in parts]):
+            found[home, name] = [place for part in parts for place, _ in part]
+        else:
+            found |= {(folder, name): [place for place, _ in rigs[folder, name]] for folder in folders}
+    return found
+
+
+def cameras(places: Iterable[str]) -> dict[str, str]:
+    """Return the camera of each place that lies in the folder of a camera which has another one beside it.
+
+    >>> cameras(["d/left/1.jpg", "d/right/1.jpg", "left/1.jpg"])
+    {'d/left/1.jpg': 'left', 'd/right/1.jpg': 'right'}
+    """
+    folders: dict[str, list[str]] = defaultdict(list)
+    for place in places:
+        folders[place.rpartition("/")[0]].append(place)
+    beside: dict[str, set[str]] = defaultdict(set)
+    for folder in folders:
+        rig, camera = _rig(folder)
+        beside[rig].add(camera)
+    told = {folder: camera for folder in folders for rig, camera in [_rig(folder)] if len(beside[rig] - {""}) > 1}
+    return {place: camera for folder, camera in told.items() if camera for place in folders[folder]}
+
+
+def without_split(folder: str) -> str:
+    """Return a folder without the parts of it that name a split.
+
+    >>> without_split("set/train/images")
+    'set/images'
+    """
+    return "/".join(part for part in folder.split("/") if not known_split(part))
+
+
+def _rig(folder: str) -> tuple[str, str]:
+    """Return the folder without the innermost part that names a camera, and that camera."""
+    parts = folder.split("/")
+    place = next((number for number in reversed(range(len(parts))) if _CAMERA.fullmatch(parts[number])), None)
+    return (folder, "") if place is None else ("/".join(parts[:place] + parts[place + 1 :]), parts[place])
+
+
+def _of_rigs(groups: Mapping[Series, Sequence[Numbered]]) -> dict[Series, list[Numbered]]:
+    beside: dict[Series, list[str]] = defaultdict(list)
+    for folder, name in groups:
+        rig, camera = _rig(folder)
+        beside[rig if camera else folder, name].append(folder)
+    found: dict[Series, list[Numbered]] = {}
+    for (rig, name), folders in beside.items():
+        for together in _overlapping({folder: [number for _, number in groups[folder, name]] for folder in folders}):
+            home = rig if len(together) > 1 and (rig, name) not in found else together[0]
+            found[home, name] = [member for folder in together for member in groups[folder, name]]
+    return found
+
+
+def _overlapping(numbers: Mapping[str, Sequence[int]]) -> list[list[str]]:
+    """Return the folders whose numbers reach into each other, together."""
+    found: list[list[str]] = []
+    end = -1
+    for start, last, folder in sorted((min(some), max(some), folder) for folder, some in numbers.items()):
+        if found and start <= end:
+            found[-1].append(folder)
+        else:
+            found.append([folder])
+        end = max(end, last)
+    return found
+
+
+def _are_dealt_out(parts: Sequence[set[int]]) -> bool:
+    spans = sorted((min(part), max(part)) for part in parts)
+    lies_between = any(start < end for (_, end), (start, _) in pairwise(spans))
+    return lies_between and len(set().union(*parts)) == sum(map(len, parts))
