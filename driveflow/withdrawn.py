@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from driveflow.canonical import Json, canonical_json
 from driveflow.errors import IntegrityError, NotFoundError
+from driveflow.snapshots import Snapshot
 from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
 
 REASON = "withdrawn"
@@ -104,6 +105,12 @@ def withdrawn_ids(store: str) -> frozenset[str]:
     except NotFoundError:
         return frozenset()
     return frozenset(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
+
+
+def withdrawn_for(snapshot: Snapshot, store: str) -> frozenset[str]:
+    """Return the ids that must not be taken of `snapshot`: withdrawn where it lies, or in the `store` of who asks."""
+    home = snapshot.folder.rpartition("/snapshots/")[0]
+    return withdrawn_ids(store) | (withdrawn_ids(home) if home not in {"", store} else frozenset())
 
 
 def withdrawn_among(frame_ids: pa.Array | pa.ChunkedArray, withdrawn: Iterable[str]) -> list[str]:

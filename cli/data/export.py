@@ -43,21 +43,22 @@ def export(  # noqa: PLR0913, PLR0917 one parameter an option
     """
     from cli.data.progress import shown_progress
     from cli.output import place_from
-    from cli.snapshot_argument import find_snapshot, store_of
+    from cli.snapshot_argument import find_snapshot
     from driveflow.formats.export_folder import ExportRequest, export_to
     from driveflow.images.pixels import open_pixels
-    from driveflow.withdrawn import withdrawn_ids
+    from driveflow.withdrawn import withdrawn_for
 
     found = find_snapshot(snapshot, workspace, profile)
+    place = place_from(workspace, profile)
     request = ExportRequest(
         snapshot=found,
         label_format=label_format,
         split=split,
         lossy=lossy,
         pictures=not no_pictures,
-        withdrawn=withdrawn_ids(store_of(found)),
+        withdrawn=withdrawn_for(found, place.store),
     )
-    pixels = open_pixels(found, place_from(workspace, profile))
+    pixels = open_pixels(found, place)
     with shown_progress(f"export {label_format}") as progress:
         told = export_to(request, folder, pixels.read, progress)
     emit({**told, "folder": str(folder)}, output, _text(told, folder))

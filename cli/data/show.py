@@ -36,14 +36,14 @@ def show(  # noqa: PLR0913, PLR0917 one parameter an option
     from cli.output import place_from
     from cli.snapshot_argument import find_snapshot
     from driveflow.errors import UsageError
-    from driveflow.withdrawn import withdrawn_among, withdrawn_ids
+    from driveflow.withdrawn import withdrawn_among, withdrawn_for
     from ingestion.describe import describe_snapshot
 
     if against and not leaks:
         raise UsageError(f"--against {against} says what train shares with it, which is told with --leaks; give both.")
     found = find_snapshot(snapshot, workspace, profile)
     place = place_from(workspace, profile)
-    gone = withdrawn_among(found.frames()["frame_id"], withdrawn_ids(place.store))
+    gone = withdrawn_among(found.frames()["frame_id"], withdrawn_for(found, place.store))
     facts = {**describe_snapshot(found), "withdrawn": len(gone)}
     if html is not None:
         from driveflow.flow.part import write_text

@@ -57,7 +57,7 @@ def split(  # noqa: PLR0913, PLR0917 one parameter an option
     from driveflow.errors import UsageError
     from driveflow.flow.sections import HoldoutSection, SplitSection
     from driveflow.tags import check_tag_name
-    from driveflow.withdrawn import withdrawn_ids
+    from driveflow.withdrawn import withdrawn_for
     from ingestion.split import SplitRequest
 
     check_tag_name(name)
@@ -82,7 +82,7 @@ def split(  # noqa: PLR0913, PLR0917 one parameter an option
         holdout=HoldoutSection(fraction=share, seed=seed),
         splits=splits,
         redo=redo,
-        withdrawn=withdrawn_ids(place_from(workspace, profile).store),
+        withdrawn=withdrawn_for(found, place_from(workspace, profile).store),
     )
     report, leaks = _split(found, request, name, (workspace, profile), measure=measure)
     emit({**report, "leaks": leaks.to_json()}, output, "\n".join([*_lines(report), *leaks.lines()]))

@@ -28,14 +28,14 @@ def verify(
     from cli.output import place_from
     from cli.snapshot_argument import find_snapshot
     from driveflow.images.pixels import PixelReader
-    from driveflow.withdrawn import withdrawn_ids
+    from driveflow.withdrawn import withdrawn_for
     from ingestion.verify_frames import verify_frames
 
     found = find_snapshot(snapshot, workspace, profile)
     store = place_from(workspace, profile).store
     pixels = PixelReader(found.locations())  # no cache: what lies in the store is to be looked at
     with shown_progress("verify") as progress:
-        check = verify_frames(found, pixels, withdrawn_ids(store), sample, progress)
+        check = verify_frames(found, pixels, withdrawn_for(found, store), sample, progress)
     lines = [f"{check.checked} of {check.frames} frames read, {len(check.troubles)} could not be."]
     lines += [f"  {item.frame_id[:16]} {item.state}: {item.detail}" for item in check.troubles[:_SHOWN]]
     emit({"snapshot": found.snapshot_id, **check.to_json()}, output, "\n".join(lines))

@@ -16,7 +16,7 @@ from driveflow.place import Place
 from driveflow.snapshots import Snapshot
 from driveflow.storage.cache import Cache
 from driveflow.storage.objects import local_path, read_bytes
-from driveflow.withdrawn import withdrawn_ids
+from driveflow.withdrawn import withdrawn_for
 
 _THREADS = 8
 _AHEAD = 2 * _THREADS  # frames that may wait in memory for their turn
@@ -139,7 +139,7 @@ class PixelReader:
 
 def open_pixels(snapshot: Snapshot, place: Place) -> PixelReader:
     """Return the reader of a snapshot's frames, with the picture cache of `place`."""
-    return PixelReader(snapshot.locations(), place_cache(place), withdrawn_ids(place.store))
+    return PixelReader(snapshot.locations(), place_cache(place), withdrawn_for(snapshot, place.store))
 
 
 def place_cache(place: Place) -> Cache:

@@ -77,3 +77,21 @@ def test_show_says_that_a_snapshot_holds_withdrawn_frames(workspace, capsys):
 
     assert "withdrawn: 1 of its frames" in call(capsys, *where)[1]
     assert json.loads(call(capsys, *where, "-o", "json")[1])["withdrawn"] == 1
+
+
+@pytest.mark.parametrize("by", ["owner", "user"])
+def test_a_snapshot_of_another_store_is_used_without_what_either_store_withdrew(workspace, capsys, tmp_path, by):
+    home, uri = tmp_path / "other", workspace.snapshots[0].uri
+    withdrawing = workspace.folder if by == "owner" else home
+    assert call(capsys, "data", "withdraw", FRAME, "--reason", "law", "-y", "-w", str(withdrawing))[0] == 0
+
+    def told(*words):
+        code, out, err = call(capsys, "data", *words, "-w", str(home), "-o", "json")
+        assert code == 0, err
+        return json.loads(out)
+
+    assert told("show", uri)["withdrawn"] == 1
+    assert told("verify", uri)["states"] == {"withdrawn": 1}
+    assert told("export", uri, str(tmp_path / "out"), "--format", "coco")["frames"] == 1
+    split = told("split", uri, "--as", "parts")
+    assert (split["left_out"], split["splits"]["train"]["frames"]) == (1, 1)
