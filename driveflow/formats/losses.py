@@ -41,7 +41,15 @@ def losses(export: Export, carries: Carries) -> tuple[str, ...]:
 
 def left_out(export: Export, carries: Carries) -> tuple[str, ...]:
     """Return all that an export to the format does not say, as sentences with counts."""
-    return losses(export, carries) + _provenance(export, carries)
+    return losses(export, carries) + _provenance(export, carries) + tuple(_drives(export))
+
+
+def _drives(export: Export) -> Iterator[str]:
+    """Say how many frames hold several drives together: in no format is there a place for more than one a picture."""
+    drives = export.sources.select(["frame_id", "drive"]).group_by("frame_id").aggregate([("drive", "count_distinct")])
+    several = _true(pc.greater(drives["drive_count_distinct"], 1))
+    if several:
+        yield f"{several} frames are of several drives: only the first comes back, and holds no others together."
 
 
 def _provenance(export: Export, carries: Carries) -> tuple[str, ...]:

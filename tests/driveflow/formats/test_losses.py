@@ -1,11 +1,17 @@
 """What an export would lose is found before anything is written, named and counted."""
 
+from dataclasses import replace
+
+import pyarrow as pa
 import pytest
 
+from driveflow import tables as columns
 from driveflow.errors import InvalidInputError
-from driveflow.formats.losses import losses, refuse_losses
+from driveflow.formats.losses import left_out, losses, refuse_losses
+from driveflow.formats.write_coco import COCO
 from driveflow.formats.writers import WRITERS
 from tests.driveflow.formats.exports import box, export_of, frame, ignored
+from tests.strategies import source_row
 
 A, B = frame(0), frame(1)
 
@@ -137,3 +143,15 @@ def test_attributes_of_several_kinds_become_text_in_cvat_class_by_class():
         "CVAT has one kind of attribute 'lane' for 'car': of 2 boxes it becomes text.",
     )
     assert _lost("cvat", [A, B], boxes[2:]) == ()
+
+
+def test_it_is_told_that_of_the_drives_of_a_frame_the_first_alone_comes_back():
+    sources = [source_row(A["frame_id"], drive="one"), source_row(A["frame_id"], drive="two", path="b.jpg"),
+               source_row(B["frame_id"], drive="two")]  # fmt: skip
+    table = pa.Table.from_pylist(sources, schema=columns.SOURCES)
+    export = replace(export_of([A, B], [box(A, "a")]), sources=table)
+
+    assert losses(export, COCO) == ()
+    (sentence,) = left_out(export, COCO)
+    assert sentence.startswith("1 frames are of several drives: only the first comes back")
+    assert left_out(replace(export, sources=table[:1]), COCO) == ()
