@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,10 @@ _MIN_SEQUENCE: Final = 3
 _USUAL_GAP_NS: Final = (
     60 * 10**9
 )  # pictures of a recording are mostly nearer; numbers that only look like times are not
-_FIRST_NS: Final = 10**17  # 1973: less is a number with zeros before it, as frames have
+_FIRST_NS: Final = 10**17  # 1973
+_COUNTER: Final = re.compile(r"\d{3,}")  # shorter numbers before a time tell cameras apart
+_DIGITS: Final = re.compile(r"\d+")
+_LEAST_GAP_NS: Final = 10**6  # no camera is faster; a number behind a date is then no part of a second
 _LAST_NS: Final = 4_102_444_800 * 10**9  # the year 2100
 _MADE_OF: Final = re.compile(r"^(.+?)(?:_[A-Za-z]{3,4})?\.rf\.[0-9A-Za-z]{8,}$", re.DOTALL)
 _FIRST_UTC_NS: Final = 631_152_000 * 10**9  # 1990: clocks that say less do not count from 1970
@@ -44,14 +47,36 @@ def times_in_names(places: Iterable[str]) -> dict[str, NamedTime]:
     groups: dict[Series, list[tuple[str, int]]] = defaultdict(list)
     for place, time in said.items():
         folder, _, name = time.around.rpartition("/")
-        groups[folder, name].append((place, time.time_ns))
+        groups[folder, _uncounted(name)].append((place, time.time_ns))
     found: dict[str, NamedTime] = {}
     for (folder, name), members in reunited(groups).items():
-        times = np.sort(np.array([said[place].time_ns for place in members], np.int64))
-        if len(members) >= _MIN_SEQUENCE and np.median(np.diff(times)) <= _USUAL_GAP_NS:
+        if len(members) >= _MIN_SEQUENCE and _follow_each_other({place: said[place].time_ns for place in members}):
             sequence = _sequence(folder, name)
             found |= {place: NamedTime(sequence, said[place].time_ns, _clock(said[place])) for place in members}
     return found
+
+
+def _uncounted(around: str) -> str:
+    """Return a name without the numbers that count its frames beside the time.
+
+    >>> _uncounted("cam1_*_07.jpg"), _uncounted("frame_000123_*.jpg")
+    ('cam1_*_#', 'frame_#_*')
+    """
+    before, _, after = around.partition("*")
+    return f"{_COUNTER.sub('#', before)}*{_DIGITS.sub('#', after.rpartition('.')[0])}"
+
+
+def _follow_each_other(times_of: Mapping[str, int]) -> bool:
+    """Tell whether the times of places follow each other as pictures do.
+
+    Where a time is that of several pictures of one folder it is one of whole seconds, or that of a whole recording.
+    """
+    times = np.unique([*times_of.values()])
+    if len(times) < _MIN_SEQUENCE - 1:
+        return False
+    alone = len({(place.rpartition("/")[0], time) for place, time in times_of.items()})
+    usual_ns = _USUAL_GAP_NS if 2 * alone > len(times_of) else 10**9
+    return bool(_LEAST_GAP_NS <= np.median(np.diff(times)) <= usual_ns)
 
 
 def photo_of(place: str) -> str:
@@ -75,7 +100,6 @@ def _clock(time: NameTime) -> str:
 
 
 def _sequence(folder: str, name: str) -> str:
-    """Return the folder, and what stands before and after the time in the name, but for its ending."""
-    before, _, after = name.partition("*")
-    named = "_".join(part for part in (before.strip("_-. "), after.rpartition(".")[0].strip("_-. ")) if part)
-    return "/".join(part for part in (folder, named) if part) or "timed"
+    """Return the folder, and what stands before and after the time in the name."""
+    words = "_".join(part for part in re.split(r"[_\-. #*]+", name) if part)
+    return "/".join(part for part in (folder, words) if part) or "timed"

@@ -77,27 +77,28 @@ def _rig(folder: str) -> tuple[str, str]:
 
 
 def _of_rigs(groups: Mapping[Series, Sequence[Numbered]]) -> dict[Series, list[Numbered]]:
-    beside: dict[Series, list[str]] = defaultdict(list)
+    """Return what cameras side by side saw together; a name that has the camera's in it is none of its own for that."""
+    beside: dict[Series, list[Series]] = defaultdict(list)
     for folder, name in groups:
         rig, camera = _rig(folder)
-        beside[rig if camera else folder, name].append(folder)
+        beside[(rig, name.replace(camera, "")) if camera else (folder, name)].append((folder, name))
     found: dict[Series, list[Numbered]] = {}
-    for (rig, name), folders in beside.items():
-        for together in _overlapping({folder: [number for _, number in groups[folder, name]] for folder in folders}):
-            home = rig if len(together) > 1 and (rig, name) not in found else together[0]
-            found[home, name] = [member for folder in together for member in groups[folder, name]]
+    for rigged, parts in beside.items():
+        for together in _overlapping({part: [number for _, number in groups[part]] for part in parts}):
+            home = rigged if len(together) > 1 and rigged not in found else together[0]
+            found[home] = [member for part in together for member in groups[part]]
     return found
 
 
-def _overlapping(numbers: Mapping[str, Sequence[int]]) -> list[list[str]]:
-    """Return the folders whose numbers reach into each other, together."""
-    found: list[list[str]] = []
+def _overlapping(numbers: Mapping[Series, Sequence[int]]) -> list[list[Series]]:
+    """Return the parts whose numbers reach into each other, together."""
+    found: list[list[Series]] = []
     end = -1
-    for start, last, folder in sorted((min(some), max(some), folder) for folder, some in numbers.items()):
+    for start, last, part in sorted((min(some), max(some), part) for part, some in numbers.items()):
         if found and start <= end:
-            found[-1].append(folder)
+            found[-1].append(part)
         else:
-            found.append([folder])
+            found.append([part])
         end = max(end, last)
     return found
 

@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
@@ -12,6 +12,7 @@ _ISO: Final = re.compile(
     r"(\d{4})-?(\d\d)-?(\d\d)[T_ -](\d\d)[:_-]?(\d\d)[:_-]?(\d\d)(?:[.,_](\d{1,9}))?(Z|[+-]00:?00)?"
 )
 _COUNT: Final = re.compile(r"(?<!\d)(\d{9,10}\.\d{1,9}|\d{18,19}|\d{16}|\d{13}|\d{10})(?!\d)")
+_FIRST_COUNT_NS: Final = 10**17  # 1973: less is a number with zeros before it, as frames have
 _NS_OF_DIGITS: Final = {10: 10**9, 13: 10**6, 16: 10**3, 18: 1, 19: 1}  # 18: of a clock that began later than 1970
 
 
@@ -30,19 +31,30 @@ class NameTime:
 def time_in_name(path: str) -> NameTime | None:
     """Return the time in the last part of `path`: ISO 8601 in UTC, or a count of s, ms, us or ns by its digits.
 
+    A count goes before a date, which may be that of the whole recording, but for one that says less than 1973.
+
     >>> time_in_name("a/x_2022-02-14T13:23:32.140954Z.jpg")
     NameTime(around='a/x_*.jpg', time_ns=1644845012140954000, is_utc=True)
     >>> time_in_name("cam/1700000000000001.jpg").time_ns
     1700000000000001000
     """
     folder, slash, name = path.rpartition("/")
-    for pattern, read in ((_ISO, _iso_ns), (_COUNT, _count_ns)):
-        for match in reversed(list(pattern.finditer(name))):
-            time_ns = read(match)
-            if time_ns is not None:
-                around = f"{folder}{slash}{name[: match.start()]}*{name[match.end() :]}"
-                return NameTime(around, time_ns, pattern is _COUNT or bool(match[8]))
+    counts, dates = ([*_found(name, pattern, read)] for pattern, read in ((_COUNT, _count_ns), (_ISO, _iso_ns)))
+    late = [found for found in counts if found[1] >= _FIRST_COUNT_NS]
+    for match, time_ns in (*late, *dates, *counts):
+        around = f"{folder}{slash}{name[: match.start()]}*{name[match.end() :]}"
+        return NameTime(around, time_ns, match.re is _COUNT or bool(match[8]))
     return None
+
+
+def _found(
+    name: str, pattern: re.Pattern[str], read: Callable[[re.Match[str]], int | None]
+) -> Iterator[tuple[re.Match[str], int]]:
+    """Yield what is a time, the last first."""
+    for match in reversed(list(pattern.finditer(name))):
+        time_ns = read(match)
+        if time_ns is not None:
+            yield match, time_ns
 
 
 @dataclass(frozen=True, slots=True)

@@ -126,6 +126,12 @@ def test_cameras_side_by_side_are_one_drive(folders):
     assert set(_assign(places).values()) == {f"b/drive_0005{end}"}
 
 
+def test_cameras_that_name_their_pictures_are_one_drive_too():
+    places = [f"log/{camera}/{camera}_{n:03}.jpg" for camera in ("left", "right") for n in range(4)]
+
+    assert set(_assign(places).values()) == {"b/log"}
+
+
 def test_cameras_of_two_recordings_stay_apart():
     places = [f"{log}/{camera}/{n:03}.jpg" for log in ("x", "y") for camera in ("left", "right") for n in range(3)]
     later = [f"z/left/{n:03}.jpg" for n in range(3)] + [f"z/right/{n:03}.jpg" for n in range(10, 13)]

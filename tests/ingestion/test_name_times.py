@@ -60,6 +60,40 @@ def test_other_numbers_are_no_times(places):
     assert _told(*places) == {}
 
 
+def test_the_stamp_of_a_picture_goes_before_the_date_of_its_recording():
+    names = [f"n015-2018-07-24-11-22-45+0800__CAM_FRONT__{1532402927612460 + n * 500_000}.jpg" for n in range(4)]
+
+    assert _told(*names)[names[1]][1:] == (1532402928112460_000, "utc")
+
+
+@pytest.mark.parametrize("form", ["{time}_{count:02}", "frame_{number:06}_{time}", "{time}-{count}_front"])
+def test_numbers_that_count_frames_beside_a_time_part_no_recording(form):
+    frames = [(second, count) for second in range(4) for count in range(10)]
+    names = [
+        form.format(time=f"20260302_10000{second}", count=count, number=10 * second + count) + ".jpg"
+        for second, count in frames
+    ]
+
+    assert len({told[0] for told in _told(*names).values()}) == 1
+    assert len(_told(*names)) == 40
+
+
+def test_the_date_of_a_whole_recording_is_the_time_of_no_frame():
+    names = [f"20260302_10{minute:02}00_{n:06}.jpg" for minute in range(3) for n in range(300)]
+
+    assert _told(*names) == {}
+
+
+def test_cameras_whose_names_are_in_those_of_their_pictures_are_one_drive(tmp_path):
+    files = {
+        f"{camera}/{camera}_{1_700_000_000_000 + n}.jpg": picture(n) for camera in ("left", "right") for n in range(3)
+    }
+    batch = bring_in(write(tmp_path / "b", files))
+
+    assert set(rows(batch.tables.sources, "drive")) == {("b/timed",)}
+    assert {camera for (camera,) in rows(batch.tables.sources, "camera")} == {"left", "right"}
+
+
 def test_a_recording_that_was_dealt_out_keeps_its_times():
     places = [f"{'valid' if n == 2 else 'train'}/{1_700_000_000_000 + n * 100}.jpg" for n in range(5)]
 
