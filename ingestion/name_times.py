@@ -12,14 +12,12 @@ from driveflow.formats.near_time import NameTime, time_in_name
 from ingestion.series import Series, reunited
 
 _MIN_SEQUENCE: Final = 3
-_USUAL_GAP_NS: Final = (
-    60 * 10**9
-)  # pictures of a recording are mostly nearer; numbers that only look like times are not
+_USUAL_GAP_NS: Final = 60 * 10**9  # numbers that only look like times are farther from each other
+_LEAST_GAP_NS: Final = 10**6  # no camera is faster; a number behind a date is then no part of a second
 _FIRST_NS: Final = 10**17  # 1973
+_LAST_NS: Final = 4_102_444_800 * 10**9  # the year 2100
 _COUNTER: Final = re.compile(r"\d{3,}")  # shorter numbers before a time tell cameras apart
 _DIGITS: Final = re.compile(r"\d+")
-_LEAST_GAP_NS: Final = 10**6  # no camera is faster; a number behind a date is then no part of a second
-_LAST_NS: Final = 4_102_444_800 * 10**9  # the year 2100
 _MADE_OF: Final = re.compile(r"^(.+?)(?:_[A-Za-z]{3,4})?\.rf\.[0-9A-Za-z]{8,}$", re.DOTALL)
 _FIRST_UTC_NS: Final = 631_152_000 * 10**9  # 1990: clocks that say less do not count from 1970
 
@@ -34,7 +32,7 @@ class NamedTime:
 
 
 def times_in_names(places: Iterable[str]) -> dict[str, NamedTime]:
-    """Return what the names of pictures say that lie together, three or more, and differ in nothing but a time.
+    """Return what the names of pictures say that lie together, three or more, and differ in a time and a count of frames.
 
     Half of them or more are to come within a minute of the one before: numbers of photos that are as long as a stamp
     are not so near. A stamp counts from 1970 in UTC where it says 1990 or later; a date and a time of day are those of
