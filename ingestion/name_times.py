@@ -32,7 +32,7 @@ class NamedTime:
 
 
 def times_in_names(places: Iterable[str]) -> dict[str, NamedTime]:
-    """Return what the names of pictures say that lie together, three or more, and differ in a time and a count of frames.
+    """Return what the names of three or more pictures say that lie together and differ in a time and a count of frames.
 
     Half of them or more are to come within a minute of the one before: numbers of photos that are as long as a stamp
     are not so near. A stamp counts from 1970 in UTC where it says 1990 or later; a date and a time of day are those of
