@@ -17,4 +17,7 @@ def table_of(data: bytes, columns: Sequence[str] | None = None) -> pa.Table:
     """
     copy = pa.BufferOutputStream()
     copy.write(data)
-    return pq.read_table(pa.BufferReader(copy.getvalue()), columns=None if columns is None else list(columns))
+    try:
+        return pq.read_table(pa.BufferReader(copy.getvalue()), columns=None if columns is None else list(columns))
+    except OSError as error:  # as Arrow says of bytes that are damaged; no file is read here
+        raise pa.ArrowInvalid(str(error)) from error

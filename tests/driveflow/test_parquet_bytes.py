@@ -33,3 +33,17 @@ def test_no_thread_holds_the_bytes_once_they_are_read():
 def test_bytes_that_are_no_table_are_refused():
     with pytest.raises(pa.ArrowInvalid):
         table_of(b"no table")
+
+
+def test_bytes_that_were_damaged_are_a_table_or_refused_as_no_table():
+    whole = parquet(pa.table({"frame_id": ["a", "b", None] * 9, "score": [1.0, 2.0, None] * 9}))
+    refused = 0
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 0x55
+        try:
+            table_of(bytes(damaged))
+        except pa.ArrowException:
+            refused += 1
+
+    assert refused > len(whole) / 4
