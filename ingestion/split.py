@@ -70,7 +70,8 @@ def split_snapshot(request: SplitRequest) -> Split:
     untied = sum(1 for sighting in seen if len(sighting.ties) == 1) if request.splits.by != "drive_group" else 0
     made, gone = without_withdrawn(_placed(tables, placement, leaks), request.withdrawn, STEP)
     if not pc.sum(pc.equal(made.frames["split"], "train")).as_py():
-        raise InvalidInputError(f"No frame would be left to train on: {split_counts(made)}.")
+        counts = ", ".join(f"{split} {count['frames']}" for split, count in split_counts(made).items())
+        raise InvalidInputError(f"No frame would be left to train on: of {tables.frames.num_rows} frames {counts}.")
     decided = pa.Table.from_pylist(_decisions(leaks), schema=columns.DECISIONS)
     return Split(made, pa.concat_tables([decided, gone.decisions]), untied)
 

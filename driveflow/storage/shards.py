@@ -69,7 +69,8 @@ def packed_frames(store_uri: str) -> Iterator[tuple[str, str, int, int, str | No
         try:
             rows = [(str(row[0]), uri, int(row[1]), int(row[2]), row[3]) for row in json.loads(read_bytes(entry.uri))]
         except (ValueError, TypeError, IndexError) as error:
-            raise IntegrityError(f"{entry.uri} is no list of what lies in a shard: {error}") from error
+            hint = "`driveflow data quarantine retry TAG` of the import that packed it writes it anew"
+            raise IntegrityError(f"{entry.uri} is no list of what lies in a shard: {error}; {hint}.") from error
         yield from rows
 
 

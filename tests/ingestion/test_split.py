@@ -103,7 +103,7 @@ def test_sources_of_unknown_place_are_counted():
 
 
 def test_nothing_left_to_train_on_is_refused():
-    with pytest.raises(InvalidInputError, match="No frame would be left to train on"):
+    with pytest.raises(InvalidInputError, match="left to train on: of 1 frames train 0, val 0, holdout 1"):
         split_snapshot(SplitRequest(tables=_tables(("a", "d", "holdout", {}))))
 
 
