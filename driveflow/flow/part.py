@@ -111,11 +111,22 @@ def batch_section(values: Mapping[str, str], more: Sequence[str] = ()) -> BatchS
         key, is_set, value = setting.partition("=")
         if not is_set:
             raise UsageError(f"--set {setting!r} has no value; --set clock=utc would do.")
+        if values.get(key.strip()):
+            raise UsageError(f"--set {setting!r}: {key.strip()} has an option or an argument of its own.")
         lines.append(f"{key.strip()}: {value}")
     try:
-        return build(BatchSection, parse_document("\n".join(lines), "options"), "options")
+        root = parse_document("\n".join(lines), "options")
+        section = build(BatchSection, root, "options")
+        _refuse(root, "options", _contradictions_of(section))
     except UsageError as error:  # a person gave no lines, so none is told
         raise UsageError(re.sub(r"^( *options):[0-9]+: ", r"\1: ", str(error), flags=re.MULTILINE)) from error
+    return section
+
+
+def _contradictions_of(section: BatchSection) -> Iterable[tuple[tuple[Key, ...], str]]:
+    known = TaxonomySection(classes=section.annotated_classes or ("any",))  # which classes there are is seen later
+    found = contradictions(Flow(name="any", taxonomy=known, batches=(section,)))
+    return ((where[2:], text) for where, text in found if where[:2] == ("batches", 0))
 
 
 def _refuse(root: Node, source: str, findings: Iterable[tuple[tuple[Key, ...], str]]) -> None:

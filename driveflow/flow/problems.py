@@ -33,6 +33,7 @@ _PATTERNS = {  # by how they begin
     "^[a-z0-9][": "lower-case letters, digits, _ and -, beginning with a letter or digit, at most 41 of them",
     "^([a-z0-9]": "empty, or letters a-z, digits, _ . and -, beginning with a letter or digit",
     "^[A-Za-z_]": "the name of an environment variable (its value lies in the secret, never here)",
+    r"^(\d{4}-": "empty, or a day such as 2026-11-29",
     "^[0-9]+": "a Kubernetes quantity such as 2, 500m or 4Gi",
 }
 _KINDS = {

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from datetime import date
 from typing import TypeAlias
 
 from driveflow.errors import UsageError
@@ -54,8 +55,17 @@ def _batch(path: tuple[Key, ...], batch: BatchSection, flow: Flow) -> Iterator[F
     for key in ("path", "annotations", "metadata"):
         if any(ord(letter) < ord(" ") for letter in getattr(batch, key)):
             yield (*path, key), f"'{getattr(batch, key)}' holds control characters; no path does"
+    if batch.as_of and not _is_day(batch.as_of):
+        yield (*path, "as_of"), f"'{batch.as_of}' is no day of the calendar; 2026-11-29 would do"
     if batch.drive and batch.drives not in {"auto", "batch"}:
         yield (*path, "drives"), f"'{batch.drives}' contradicts drive: the whole batch is the drive '{batch.drive}'"
+
+
+def _is_day(text: str) -> bool:
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def _merge(flow: Flow) -> Iterator[Finding]:

@@ -711,3 +711,18 @@ def test_a_workspace_spelled_in_two_ways_is_one_store(may, data):
 
     assert data("tag", "release", made["uri"], "-w", other)["uri"] == made["uri"]
     assert data("merge", "may", "release", "--as", "both", "-w", other)["uri"].startswith(f"{work.as_uri()}/store/")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--set", "as_of=2026-02-30"], "as_of: '2026-02-30' is no day of the calendar; 2026-11-29 would do"),
+        (["--set", "as_of=yesterday"], "as_of: must be empty, or a day such as 2026-11-29, got 'yesterday'"),
+        (["--set", "camera=front"], "--set 'camera=front': camera has an option or an argument of its own"),
+        (["--drive", "one", "--drives", "folder"], "drives: 'folder' contradicts drive"),
+    ],
+)
+def test_settings_of_an_import_are_refused_as_those_of_a_flow_file_are(may, refused, words, says):
+    code, err = refused("import", may, "--as", "may", *words)
+
+    assert (code, says in err) == (2, True)

@@ -163,6 +163,7 @@ def test_a_mistake_says_where_what_was_got_and_what_would_do(more, says):
         ("name: Big Roads\nclasses: [car]\nbatches: [b]", "got 'Big Roads'; 'big-roads' would do"),
         ("name: a\nclasses: [car]\nbatches: [{path: a, annotated_classes: [cra]}]", 'did you mean "car"?'),
         ("name: a\nclasses: [car]\nbatches: [{path: a, drive: x, drives: folder}]", "contradicts drive"),
+        ("name: a\nclasses: [car]\nbatches: [{path: a, as_of: 2026-02-30}]", "no day of the calendar"),
     ],
 )
 def test_a_wrong_flow_is_named(text, says):
