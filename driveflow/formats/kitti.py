@@ -91,7 +91,7 @@ class _Kitti:
         said = read_kitti_text(path, text)
         found = self._picture(path)
         if not found.path:
-            lost = len(said.boxes) + len(said.problems)
+            lost = len(said.boxes) + sum(problem.boxes for problem in said.problems)
             self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, lost))
             return
         self.builder.problems += said.problems

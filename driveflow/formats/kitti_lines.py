@@ -1,5 +1,6 @@
 """Read the text of one KITTI label file: 15 columns, 16 on predictions."""
 
+import io
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,6 +8,7 @@ from typing import Final
 
 from driveflow.canonical import Json
 from driveflow.formats.label_set import LabelProblem
+from driveflow.formats.problem_list import ProblemList
 from driveflow.formats.shapes import Corners, has_area
 
 _VALUES: Final = 14
@@ -53,15 +55,15 @@ def is_kitti_line(line: str) -> bool:
 def read_kitti_text(path: str, text: str) -> KittiText:
     """Return the boxes of the label file at `path`; lines that cannot be used become problems with their number."""
     boxes: list[KittiBox] = []
-    problems: list[LabelProblem] = []
-    for number, line in enumerate(text.splitlines(), start=1):
+    problems = ProblemList()
+    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         if not line.strip():
             continue
         try:
             boxes.append(_read_line(number, line))
         except _LineError as error:
             reason, detail = error.args
-            problems.append(LabelProblem(path, reason, detail, number, boxes=1))
+            problems.add(LabelProblem(path, reason, detail, number, boxes=1))
     return KittiText(tuple(boxes), tuple(problems))
 
 

@@ -1,6 +1,7 @@
 """Read the text of MOTChallenge files: gt.txt, det.txt, labels.txt and seqinfo.ini."""
 
 import configparser
+import io
 import math
 import re
 from collections.abc import Sequence
@@ -8,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from driveflow.formats.label_set import LabelProblem
+from driveflow.formats.problem_list import ProblemList
 from driveflow.formats.shapes import Corners, has_area
 
 CLASSES: Final = (
@@ -75,17 +77,17 @@ def is_mot_line(line: str) -> bool:
 def read_mot_text(path: str, text: str, names: Sequence[str]) -> MotText:
     """Return the boxes of the file at `path`, whose classes are called `names`, or as in the challenge if none are."""
     boxes: list[MotBox] = []
-    problems: list[LabelProblem] = []
+    problems = ProblemList()
     unknown: dict[int, str] = {}
     spoiled: set[int] = set()
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         if not line.strip():
             continue
         try:
             boxes.append(_read_line(number, line, names))
         except _LineError as error:
             reason, detail, frame = error.args
-            problems.append(LabelProblem(path, reason, detail, number, boxes=1))
+            problems.add(LabelProblem(path, reason, detail, number, boxes=1))
             spoiled.add(frame)
             if reason == "label_class_out_of_range":
                 unknown.setdefault(frame, f"{path}:{number}: {detail}")

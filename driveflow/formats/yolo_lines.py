@@ -1,12 +1,13 @@
 """Read the text of one YOLO label file."""
 
+import io
 import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from driveflow.canonical import Json
 from driveflow.formats.label_set import LabelProblem
+from driveflow.formats.problem_list import ProblemList
 
 _SLACK = 0.05  # rounding and augmentation push values this far over the edge
 _TRACKED = 6  # values of a box with its confidence and its track
@@ -56,8 +57,8 @@ class _LineError(ValueError):
 def read_label_text(path: str, text: str, names: YoloNames) -> YoloText:
     """Return the boxes of the label file at `path`; lines that cannot be used become problems with their number."""
     boxes: list[YoloBox] = []
-    problems: list[LabelProblem] = []
-    for number, line in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
+    problems = ProblemList()
+    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         fields = line.split()
         if not fields:
             continue
@@ -65,9 +66,9 @@ def read_label_text(path: str, text: str, names: YoloNames) -> YoloText:
             boxes.append(_read_line(number, fields, names))
         except _LineError as error:
             reason, detail = error.args
-            problems.append(LabelProblem(path, reason, detail, number, boxes=1))
-    unknown = [problem for problem in problems if problem.reason == "label_class_out_of_range"]
-    broken = f"{path}:{unknown[0].line}: {unknown[0].detail}" if unknown else ""
+            problems.add(LabelProblem(path, reason, detail, number, boxes=1))
+    unknown = next((problem for problem in problems if problem.reason == "label_class_out_of_range"), None)
+    broken = f"{path}:{unknown.line}: {unknown.detail}" if unknown else ""
     return YoloText(tuple(boxes), tuple(problems), broken)
 
 
