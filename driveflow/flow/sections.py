@@ -23,8 +23,8 @@ from driveflow.flow.miner_section import MinerName, MinerSection, ShieldSection
 from driveflow.flow.schedule_section import ScheduleSection
 
 LabelFormatName = Literal[
-    "auto", "coco", "yolo", "voc", "kitti", "bdd100k", "scalabel", "nuscenes", "waymo", "openlabel", "cvat",
-    "label_studio", "open_images", "labelme", "mot", "udacity", "dota", "recording", "folder",
+    "auto", "coco", "yolo", "voc", "kitti", "kitti_tracking", "bdd100k", "scalabel", "nuscenes", "waymo", "openlabel",
+    "cvat", "label_studio", "open_images", "labelme", "mot", "udacity", "dota", "recording", "folder",
 ]  # fmt: skip
 """What a batch may be stated to be; T4 tables are nuscenes."""
 

@@ -9,6 +9,7 @@ from driveflow.formats.coco import coco_files, read_coco
 from driveflow.formats.cvat import cvat_files, read_cvat
 from driveflow.formats.dota import dota_files, read_dota
 from driveflow.formats.kitti import kitti_files, read_kitti
+from driveflow.formats.kitti_tracking import kitti_tracking_files, read_kitti_tracking
 from driveflow.formats.label_set import LabelFiles, LabelSet, no_labels
 from driveflow.formats.label_studio import read_label_studio
 from driveflow.formats.label_studio_tasks import label_studio_files
@@ -59,6 +60,7 @@ FORMATS: Final[Mapping[str, LabelFormat]] = {
     "voc": LabelFormat(read_voc, voc_files),
     "mot": LabelFormat(read_mot, mot_files),
     "kitti": LabelFormat(read_kitti, kitti_files),
+    "kitti_tracking": LabelFormat(read_kitti_tracking, kitti_tracking_files),
     "recording": LabelFormat(read_recording, recording_files),
     "udacity": LabelFormat(read_udacity, udacity_files),
     # bare text files beside pictures are the weakest sign of all, so they are looked for last: see detect.py

@@ -1,0 +1,159 @@
+"""Read KITTI tracking labels: a text file a sequence, label_02/0000.txt, beside image_02/0000/000000.png."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from driveflow.canonical import Json, canonical_json
+from driveflow.formats.box_rows import BoxRows
+from driveflow.formats.file_kinds import kind_of
+from driveflow.formats.kitti_lines import KittiBox, is_kitti_line, read_kitti_text
+from driveflow.formats.label_set import (
+    ImageLabels,
+    LabelFiles,
+    LabelProblem,
+    LabelSet,
+    LabelSetBuilder,
+    names_ignore_region,
+)
+from driveflow.formats.path_index import folder_of
+from driveflow.formats.picture_finder import PictureFinder, stem_of
+from driveflow.formats.scores import odd_scores
+from driveflow.formats.sniff import Sniffer, within
+from driveflow.formats.source_split import split_of_folders
+
+_LABELS, _IMAGES = re.compile(r"label_\d+"), re.compile(r"image_\d+")
+_COUNTED: Final = re.compile(r"\s*(\d{1,18})\s+(-?\d{1,18})\s+(.*)", re.DOTALL)  # frame, track and what KITTI says else
+_SHOWN: Final = 5  # frames that a problem names
+
+
+def kitti_tracking_files(sniffer: Sniffer) -> list[str]:
+    """Return the files that are of KITTI's tracking benchmark: by content, and empty ones in a folder of such."""
+    texts = [path for path in sniffer.ending_in(".txt") if kind_of(path) == "text"]
+    found = {path for path in texts if _is_tracking(sniffer.head(path))}
+    folders = {folder_of(path) for path in found}
+    return [path for path in texts if path in found or (folder_of(path) in folders and not sniffer.head(path).strip())]
+
+
+def read_kitti_tracking(files: LabelFiles, annotations: str = "") -> LabelSet:
+    """Return what the tracking labels of the batch, or those at `annotations`, say.
+
+    Each picture of a sequence is labeled, for all classes that any of the files names, and each sequence is a drive. A
+    file with scores holds predictions: it labels no picture. Pictures of other cameras are unlabeled.
+    """
+    found = kitti_tracking_files(Sniffer(within(files, annotations)))
+    reader = _Tracking(files, PictureFinder(files.paths), LabelSetBuilder())
+    for path in found or ([annotations] if annotations in files.paths else []):
+        reader.read(path)
+    return reader.finish()
+
+
+def _is_tracking(head: bytes) -> bool:
+    match = _COUNTED.fullmatch(head.decode("utf-8-sig", "replace").lstrip().partition("\n")[0])
+    return match is not None and is_kitti_line(match[3])
+
+
+@dataclass(slots=True)
+class _Tracking:
+    """The sequences of a data set on their way into the builder."""
+
+    files: LabelFiles
+    finder: PictureFinder
+    builder: LabelSetBuilder
+    images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether somebody looked
+    rows: BoxRows = field(init=False)
+    drawn: set[str] = field(default_factory=set)  # classes of boxes without a score
+    scores: list[float] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.rows = BoxRows(self.builder)
+
+    def read(self, path: str) -> None:
+        """Read the labels of one sequence."""
+        self.builder.files.add(path)
+        text = self.files.read(path).decode("utf-8-sig", "replace")
+        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+        counted = [_COUNTED.fullmatch(line) for line in lines]
+        rest = (match[3] if match else line for match, line in zip(counted, lines, strict=True))
+        said = read_kitti_text(path, "\n".join(rest))
+        self.builder.problems += said.problems
+        pictures = self._pictures(path)
+        lost: Counter[int] = Counter()
+        for box in said.boxes:
+            match = counted[box.line - 1]
+            if match is None:
+                self._problem(path, "label_syntax", f"{box.class_name}: no frame and track before the class", box.line)
+            elif int(match[1]) in pictures:
+                self.rows.add([_row(pictures[int(match[1])], path, box, match[2])])
+            else:
+                lost[int(match[1])] += 1
+        if lost:
+            few = ", ".join(map(str, sorted(lost)[:_SHOWN])) + (", ..." if len(lost) > _SHOWN else "")
+            where = f"no picture in {_image_folder(path)} has the number of frame {few}"
+            self.builder.problems.append(LabelProblem(path, "label_missing_picture", where, None, lost.total()))
+        scores = [box.score for box in said.boxes if box.score is not None]
+        self.scores += scores
+        self.drawn |= {box.class_name for box in said.boxes if box.score is None}
+        looked = not scores and (bool(said.boxes) or not said.problems)
+        self.images += [(_image(picture, path), looked) for picture in pictures.values()]
+
+    def finish(self) -> LabelSet:
+        """Return all that was read; only now the classes of the set are known."""
+        number = self.builder.class_list(sorted(name for name in self.drawn if not names_ignore_region(name)))
+        for image, looked in self.images:
+            self.builder.add_image(replace(image, class_list=number if looked else None))
+        spoken_of, drives = {image.path for image, _ in self.images}, {image.drive for image, _ in self.images}
+        for picture in self.finder.pictures:
+            image = _image(picture)
+            if picture not in spoken_of and image.drive in drives and _IMAGES.fullmatch(image.camera):
+                self.builder.add_image(image)
+        self.rows.flush()
+        self.builder.notes += odd_scores("KITTI", self.scores)
+        return self.builder.build()
+
+    def _pictures(self, path: str) -> Mapping[int, str]:
+        """Return the pictures of a sequence by the number that their name is."""
+        known = ((stem_of(picture).rpartition("/")[2], picture) for picture in self.finder.under(_image_folder(path)))
+        return {int(stem): picture for stem, picture in known if stem.isascii() and stem.isdigit()}
+
+    def _problem(self, path: str, reason: str, detail: str, line: int) -> None:
+        self.builder.problems.append(LabelProblem(path, reason, detail, line, 1))
+
+
+def _image_folder(path: str) -> str:
+    """Return the folder of the pictures of a label file: image_02/0000 for label_02/0000.txt."""
+    home, _, name = folder_of(path).rpartition("/")
+    images = name.replace("label", "image") if _LABELS.fullmatch(name) else "image_02"
+    return "/".join(part for part in (home, images, stem_of(path).rpartition("/")[2]) if part)
+
+
+def _row(picture: str, path: str, box: KittiBox, track: str) -> dict[str, object]:
+    return {
+        "path": picture,
+        "label_file": path,
+        "line": box.line,
+        "class_name": box.class_name,
+        **dict(zip(("x1", "y1", "x2", "y2"), box.corners, strict=True)),
+        "ignore": names_ignore_region(box.class_name),
+        "attributes": canonical_json(_attributes(box.attributes, track)),
+        "score": box.score,
+    }
+
+
+def _attributes(said: Mapping[str, Json], track: str) -> dict[str, Json]:
+    """Return attributes with the track; how much is outside is a level here, 0 to 2, and no share."""
+    found = dict(said)
+    level = found.pop("truncated", None)
+    if isinstance(level, float):
+        found |= {"truncated": level > 0, "truncation_level": int(level)}
+    return found if int(track) < 0 else {**found, "track_id": str(int(track))}
+
+
+def _image(picture: str, label_file: str = "") -> ImageLabels:
+    folder, _, sequence = folder_of(picture).rpartition("/")
+    home, _, camera = folder.rpartition("/")
+    drive = "/".join(part for part in (home, sequence) if part)
+    split = split_of_folders(picture)
+    return ImageLabels(path=picture, label_file=label_file, drive=drive, camera=camera, source_split=split)
