@@ -80,10 +80,15 @@ def without(export, carries):
         boxes = boxes.filter(pc.invert(boxes["ignore"]))
     if not carries.scores:
         boxes = boxes.filter(pc.is_null(boxes["score"]))
-    rows = [
-        row | {"attributes": canonical_json(carries.fitting(json.loads(row["attributes"]), ignored=row["ignore"]))}
-        for row in boxes.to_pylist()
-    ]
+    rows, kinds = [], {}
+    for row in boxes.to_pylist():
+        said = carries.fitting(json.loads(row["attributes"]), ignored=row["ignore"])
+        if carries.kind:  # an attribute is of one kind in all boxes of a class: that of the first
+            told = {key: carries.kind(key, value) for key, value in said.items()}
+            said = {
+                key: said[key] for key in said if kinds.setdefault((row["class_name"], key), told[key]) == told[key]
+            }
+        rows.append(row | {"attributes": canonical_json(said)})
     return replace(export, boxes=pa.Table.from_pylist(rows, schema=columns.BOXES))
 
 
