@@ -4,12 +4,15 @@ import errno
 import os
 import secrets
 import shutil
+import socket
 import stat as stat_bits
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO
 
+from driveflow.canonical import digest_bytes
 from driveflow.errors import InvalidInputError, NotFoundError, StorageError, StorageFullError
 from driveflow.storage.uris import ObjectInfo, local_path
 
@@ -105,7 +108,7 @@ def write_atomically(
     Without `sync` a power cut may leave an empty file behind: for what is checked when read and can be had again.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.parent / f"{TEMPORARY_PREFIX}{os.getpid()}-{secrets.token_hex(8)}"
+    temporary = path.parent / f"{TEMPORARY_PREFIX}{writer_name()}"
     try:
         with temporary.open("xb") as file:
             fill(file)
@@ -120,6 +123,21 @@ def write_atomically(
         return published
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def writer_name() -> str:
+    """Return a name that no other writer has: process, machine, and a number of its own."""
+    return f"{os.getpid()}-{machine()}-{secrets.token_hex(8)}"
+
+
+@cache
+def machine() -> str:
+    """Return eight letters for the machine, or the container, in which the ids of processes mean the same as here."""
+    try:
+        space = os.readlink("/proc/self/ns/pid")  # noqa: PTH115 it leads to no path
+    except OSError:
+        space = ""
+    return digest_bytes(f"{socket.gethostname()} {space}".encode())[:8]
 
 
 @contextmanager

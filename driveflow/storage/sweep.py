@@ -1,15 +1,16 @@
 """Remove what killed writers left half-written in a local store."""
 
 import os
-import secrets
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from driveflow.storage.local import TEMPORARY_PREFIX, told
+from driveflow.storage.local import TEMPORARY_PREFIX, machine, told, writer_name
 from driveflow.storage.uris import local_path
 
 _WRITERS = "writers"
+_LONGEST_S = 24 * 3600.0  # of a write on another machine: what is older was left by one that was killed
 
 
 @contextmanager
@@ -28,12 +29,12 @@ def noted_writer(store: str) -> Iterator[None]:
     notes = folder / _WRITERS
     with told("write", str(folder)):
         notes.mkdir(parents=True, exist_ok=True)
-    dead = [path for path in notes.iterdir() if not lives(path.name)]
+    dead = [path for path in notes.iterdir() if not lives(path)]
     if dead:
         remove_half_written(folder)
     for path in dead:  # last, so that a sweep that is killed itself is done again
         path.unlink(missing_ok=True)
-    note = notes / f"{os.getpid()}-{secrets.token_hex(4)}"
+    note = notes / writer_name()
     with told("write", str(folder)):
         note.touch()
     try:
@@ -43,17 +44,26 @@ def noted_writer(store: str) -> Iterator[None]:
 
 
 def remove_half_written(folder: Path) -> None:
-    """Remove the temporary files under `folder`; one that a living process of this machine is writing stays."""
+    """Remove the temporary files under `folder`; one that a living process is writing, here or elsewhere, stays."""
     for home, _, names in os.walk(folder):
         for name in names:
-            if name.startswith(TEMPORARY_PREFIX) and not lives(name.removeprefix(TEMPORARY_PREFIX)):
+            if name.startswith(TEMPORARY_PREFIX) and not lives(Path(home, name)):
                 Path(home, name).unlink(missing_ok=True)
 
 
-def lives(name: str) -> bool:
-    """Tell whether the process whose id `name` begins with ("123-...") lives on this machine."""
+def lives(path: Path) -> bool:
+    """Tell whether the writer of a note or a temporary file lives, whose name begins with its id and its machine.
+
+    Of one in another machine, or container, that cannot be told: it lives for a day from its last write.
+    """
+    writer, _, rest = path.name.removeprefix(TEMPORARY_PREFIX).partition("-")
+    where, is_told, _ = rest.partition("-")
+    if is_told and where != machine():
+        with suppress(FileNotFoundError):
+            return time.time() - path.stat().st_mtime < _LONGEST_S
+        return True  # it has ended by itself
     try:
-        os.kill(int(name.partition("-")[0]), 0)
+        os.kill(int(writer), 0)
     except (ValueError, ProcessLookupError):
         return False
     except PermissionError:

@@ -3,10 +3,11 @@
 import os
 import subprocess
 import sys
+import time
 
 import pytest
 
-from driveflow.storage.local import TEMPORARY_PREFIX
+from driveflow.storage.local import TEMPORARY_PREFIX, machine
 from driveflow.storage.sweep import noted_writer
 
 
@@ -52,6 +53,26 @@ def test_a_store_is_not_searched_where_no_writer_was_killed(store, gone):
 
     with noted_writer(store.as_uri()):
         assert left.exists()
+
+
+def test_what_is_written_in_another_machine_or_container_stays_for_a_day(store, gone):
+    here, there = f"{gone}-{machine()}-01", f"{gone}-elsewhr-01"
+    notes = [store / "writers" / name for name in (here, there)]
+    halves = [store / "shards" / f"{TEMPORARY_PREFIX}{name}" for name in (here, there, f"{gone}-elsewhr-02")]
+    for path in (*notes, *halves):
+        path.write_bytes(b"half")
+    yesterday = time.time() - 25 * 3600
+    os.utime(halves[2], (yesterday, yesterday))
+
+    with noted_writer(store.as_uri()):
+        assert [path.exists() for path in notes] == [False, True]
+        assert [path.exists() for path in halves] == [False, True, False]
+
+    os.utime(notes[1], (yesterday, yesterday))
+    os.utime(halves[1], (yesterday, yesterday))
+    with noted_writer(store.as_uri()):
+        assert not notes[1].exists()
+        assert not halves[1].exists()
 
 
 def test_a_writer_that_fails_takes_its_note_along(store):
