@@ -108,11 +108,12 @@ def imported(folder, label_format="auto", taxonomy=None):
 
 def boxes_of(table, *more):
     """Return frame, class, corners to a thousandth of a pixel, whether ignored, and the columns `more`; sorted."""
-    return sorted(
+    found = (
         (row["frame_id"], row["class_name"], *(round(row[name], 3) + 0.0 for name in CORNERS), row["ignore"],
          *(row[name] for name in more))
         for row in table.to_pylist()
     )  # fmt: skip
+    return sorted(found, key=lambda row: [(value is not None, value) for value in row])
 
 
 def looked_for(table):

@@ -93,6 +93,8 @@ def _fitted(export, carries):
     if not carries.beyond_edge:
         boxes = [row | _inside(row) for row in boxes]
     boxes = [row for row in boxes if carries.ignore == "yes" or not row["ignore"] or "-" in row["box_id"]]
+    said = ("frame_id", "class_name", *CORNERS, "score", "ignore")  # a prediction that is there twice is one
+    boxes = [*{(*(row[name] for name in said), row["score"] is None and row["box_id"]): row for row in boxes}.values()]
     looked = {row["frame_id"] for row in export.frames.to_pylist() if row["annotated_classes"]}
     boxes = [row for row in boxes if row["score"] is not None or row["frame_id"] in looked or carries.partly]
     classes = sorted(words.values())
