@@ -92,8 +92,7 @@ class _LabelMe:
         if not found.path:
             self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, lost))
             return
-        for problem in document.problems:
-            self.builder.problems.append(LabelProblem(path, problem.reason, problem.detail, problem.line, 1))
+        self.builder.problems += [replace(problem, path=path) for problem in document.problems]
         self.rows.add({**_row(shape), "path": found.path, "label_file": path} for shape in document.shapes)
         self.seen |= {shape.label for shape in document.shapes}
         image = ImageLabels(

@@ -10,6 +10,8 @@ import msgspec
 
 from driveflow.canonical import Json
 from driveflow.formats.coco_records import plain_json
+from driveflow.formats.label_set import LabelProblem
+from driveflow.formats.problem_list import ProblemList
 from driveflow.formats.shapes import Corners, around, has_area
 from driveflow.formats.xml_tree import XmlElement, XmlError, read_xml
 
@@ -42,26 +44,21 @@ class LabelMeShape:
     annotator: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ShapeProblem:
-    """One shape that cannot be used."""
-
-    reason: str
-    detail: str
-    line: int | None = None
-
-
 @dataclass(slots=True)
 class LabelMeDocument:
-    """A whole file; `others` counts the shapes that are no boxes by kind."""
+    """A whole file; `problems` have no path, `others` counts the shapes that are no boxes by kind."""
 
     picture: str
     width: int | None
     height: int | None
     attributes: Mapping[str, Json] = field(default_factory=dict)
     shapes: list[LabelMeShape] = field(default_factory=list)
-    problems: list[ShapeProblem] = field(default_factory=list)
+    problems: ProblemList = field(default_factory=ProblemList)
     others: Counter[str] = field(default_factory=Counter)
+
+    def problem(self, reason: str, detail: str, line: int | None = None) -> None:
+        """Note one shape that cannot be used."""
+        self.problems.add(LabelProblem("", reason, detail, line, 1))
 
 
 class _File(msgspec.Struct, rename="camel"):
@@ -130,9 +127,9 @@ def decode_xml(data: bytes) -> LabelMeDocument:
         corners, kind = _drawn(element)
         label = element.text_at("name")
         if not label:
-            document.problems.append(ShapeProblem("label_syntax", "an object without a name", element.line))
+            document.problem("label_syntax", "an object without a name", element.line)
         elif corners is None or not has_area(corners):
-            document.problems.append(ShapeProblem("label_bad_box", f"{label}: no area", element.line))
+            document.problem("label_bad_box", f"{label}: no area", element.line)
         else:
             document.shapes.append(_object(element, label, corners, kind))
     return document
@@ -142,7 +139,7 @@ def _take_shape(document: LabelMeDocument, number: int, raw: msgspec.Raw) -> Non
     try:
         shape = msgspec.json.decode(raw, type=_Shape)
     except (msgspec.DecodeError, RecursionError) as error:
-        document.problems.append(ShapeProblem("label_syntax", f"shapes[{number}]: {error}"[:200]))
+        document.problem("label_syntax", f"shapes[{number}]: {error}"[:200])
         return
     kind = shape.shape_type or "polygon"  # what the tool drew before it had kinds
     if kind in _NO_BOXES:
@@ -153,12 +150,12 @@ def _take_shape(document: LabelMeDocument, number: int, raw: msgspec.Raw) -> Non
         detail = (
             f"shapes[{number}]: {kind!r} is no known shape" if shape.label.strip() else f"shapes[{number}]: no label"
         )
-        document.problems.append(ShapeProblem("label_syntax", detail[:200]))
+        document.problem("label_syntax", detail[:200])
     elif corners is None or not has_area(corners):
-        document.problems.append(ShapeProblem("label_bad_box", f"shapes[{number}] ({shape.label}): no area"))
+        document.problem("label_bad_box", f"shapes[{number}] ({shape.label}): no area")
     elif shape.score is not None and not 0 <= shape.score <= 1:
         detail = f"shapes[{number}] ({shape.label}): score {shape.score:g} is not within 0 to 1"
-        document.problems.append(ShapeProblem("label_bad_score", detail))
+        document.problem("label_bad_score", detail)
     else:
         document.shapes.append(LabelMeShape(shape.label.strip(), corners, _attributes(shape, kind), score=shape.score))
 

@@ -9,6 +9,7 @@ import msgspec
 
 from driveflow.formats.label_set import LabelFiles, LabelProblem
 from driveflow.formats.path_index import folder_of
+from driveflow.formats.problem_list import ProblemList
 from driveflow.formats.sniff import Sniffer
 
 _Key = str | int | None
@@ -158,7 +159,7 @@ class NuscenesTables:
 
     folder: str
     records: dict[str, list[Any]] = field(default_factory=dict)
-    problems: list[LabelProblem] = field(default_factory=list)
+    problems: ProblemList = field(default_factory=ProblemList)
     files: set[str] = field(default_factory=set)
 
     def path(self, table: str) -> str:
@@ -175,7 +176,7 @@ class NuscenesTables:
 
     def report(self, table: str, reason: str, detail: str, boxes: int = 0) -> None:
         """Note what was wrong with a table."""
-        self.problems.append(LabelProblem(self.path(table), reason, detail, None, boxes))
+        self.problems.add(LabelProblem(self.path(table), reason, detail, None, boxes))
 
 
 def token(key: _Key) -> str:
@@ -217,7 +218,7 @@ def _read_records(tables: NuscenesTables, name: str, data: bytes, kind: type[_Re
         value = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        tables.problems.append(LabelProblem(tables.path(name), "label_syntax", f"no JSON: {error}"[:200], line))
+        tables.problems.add(LabelProblem(tables.path(name), "label_syntax", f"no JSON: {error}"[:200], line))
         return []
     if not isinstance(value, list):
         tables.report(name, "label_syntax", "no JSON list at the top")

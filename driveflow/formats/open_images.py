@@ -140,7 +140,7 @@ class _Reader:
         here = pl.col("imageid").is_in(self.stems)
         self._lose(path, table.filter(~here))
         for key, rows in table.filter(here).group_by("imageid", maintain_order=True):
-            self._picture(path, str(key[0]), list(rows.iter_rows(named=True)))
+            self._picture(path, str(key[0]), rows)
 
     def _lose(self, path: str, rows: pl.DataFrame) -> None:
         """Report all boxes of pictures that are not there at once: who has a part of the set has all of its table."""
@@ -150,13 +150,13 @@ class _Reader:
             detail = f"{len(keys)} pictures are no files of this batch: {shown}"
             self.collector.problem(path, "label_missing_picture", detail, boxes=rows.height)
 
-    def _picture(self, path: str, key: str, rows: Sequence[Mapping[str, object]]) -> None:
+    def _picture(self, path: str, key: str, rows: pl.DataFrame) -> None:
         found = self.collector.finder.stemmed(path, key)
         if not found.path:
-            self.collector.lose(path, found, boxes=len(rows))
+            self.collector.lose(path, found, boxes=rows.height)
             return
         self.pictures[key] = found.path
-        boxes = [box for row in rows if (box := self._box(path, row))]
+        boxes = [box for row in rows.iter_rows(named=True) if (box := self._box(path, row))]
         drawn = {str(box["class_name"]) for box in boxes if box["score"] is None}
         self._add(path, key, drawn | self.absent.get(key, set()), boxes)
 

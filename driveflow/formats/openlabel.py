@@ -1,6 +1,6 @@
 """Read ASAM OpenLABEL, and VCD that it came from: 2D boxes of objects in frames of camera streams."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -200,7 +200,8 @@ class _Document:
         if not found.path:
             self.collector.lose(self.path, found, boxes=len(boxes))
             return
-        rows = [row for box in boxes if (row := self._row(box, boxes))]
+        uses = Counter(box.uid for box in boxes)
+        rows = [row for box in boxes if (row := self._row(box, several=uses[box.uid] > 1))]
         captured_ns = properties.captured_ns(stream)
         width, height = self.streams.size(stream)
         image = ImageLabels(
@@ -224,7 +225,7 @@ class _Document:
         joined = self.collector.finder.named(self.path, f"{home}/{name}") if home and home != name else Found()
         return joined if joined.path else self.collector.finder.named(self.path, name)
 
-    def _row(self, box: _Box, boxes: list[_Box]) -> BoxRow | None:
+    def _row(self, box: _Box, *, several: bool) -> BoxRow | None:
         """Return the row of a box; report one that is none or has no class."""
         drawn = box.drawn
         if drawn.corners is None or not box.class_name:
@@ -232,7 +233,6 @@ class _Document:
             reason = "label_bad_box" if drawn.corners is None else "label_no_class"
             self.collector.problem(self.path, reason, f"object {box.uid} ({drawn.name}): {detail}", boxes=1)
             return None
-        several = sum(other.uid == box.uid for other in boxes) > 1
         attributes = {**box.said, **drawn.attributes}
         attributes |= {"part": drawn.name} if several and drawn.name else {}
         if self.frames:

@@ -57,10 +57,10 @@ def drawn_in(data: Mapping[str, object], *, top_left: bool, left_out: Counter[st
         for shape in list_of(data.get(kind))
         if (drawn := _drawn(kind, object_of(shape), top_left=top_left, left_out=left_out))
     ]
-    best = {
-        where: min(_GEOMETRY.index(one.kind) for one in found if _where(one) == where) for where in map(_where, found)
-    }
-    return [one for one in found if _GEOMETRY.index(one.kind) == best[_where(one)]]
+    best: dict[tuple[str, str], str] = {}
+    for one in found:  # the most exact kinds come first
+        best.setdefault(_where(one), one.kind)
+    return [one for one in found if one.kind == best[_where(one)]]
 
 
 def values_of(data: Mapping[str, object]) -> dict[str, Json]:

@@ -29,6 +29,10 @@ class ProblemList:
             boxes = problem.boxes + (lost.boxes if lost else 0)
             self._more[spot] = replace(problem, detail=f"{self._seen[spot] - _LISTED} more", line=None, boxes=boxes)
 
+    def __len__(self) -> int:
+        """Return how many problems there are, listed or not."""
+        return self._seen.total()
+
     def __iter__(self) -> Iterator[LabelProblem]:
         """Yield the problems, and of each file and reason with more of them how many, and their boxes."""
         yield from self._kept

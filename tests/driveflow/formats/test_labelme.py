@@ -104,6 +104,13 @@ def test_a_score_beyond_0_to_1_costs_its_shape_and_is_named(score):
     assert [problem.reason for problem in labels.problems] == ["label_bad_score"]
 
 
+def test_of_very_many_wrong_shapes_some_are_listed_and_all_are_counted():
+    labels = read(labelme(*[shape(score=2.0)] * 10_005))
+
+    assert len(labels.problems) == 10_001
+    assert sum(problem.boxes for problem in labels.problems) == 10_005
+
+
 def test_a_file_without_shapes_is_labeled_and_empty():
     files = pictures("a.jpg", "b.jpg", "c.jpg") | {"a.json": labelme(shape()), "b.json": labelme(path="b.jpg")}
 

@@ -314,6 +314,14 @@ def test_a_file_of_vcd_beside_its_picture_has_the_boxes_that_were_drawn():
     assert labels.boxes.num_rows == 7
 
 
+def test_an_object_may_have_very_many_shapes():
+    drawn = [_bbox((10 + number / 1000, 20, 4, 6), f"s{number}") for number in range(30_000)]
+
+    labels = _read(_document({"0": _frame({"7": _data(*drawn)})}))  # minutes, were each held against all
+
+    assert labels.boxes.num_rows == 30_000
+
+
 def _count_bbox(value):
     """Count the entries of all lists called bbox, wherever they are; no outline of these files is closed and plain."""
     if isinstance(value, list):
