@@ -103,8 +103,8 @@ class Frame:
 
     @property
     def ignore_regions(self) -> tuple[Box, ...]:
-        """Return one box for each region that is ignored, for whatever classes."""
-        return tuple({box.corners: box for box in reversed(self.boxes) if box.ignore}.values())[::-1]
+        """Return one box for each region that people drew to be ignored, for whatever classes."""
+        return tuple({box.corners: box for box in reversed(self.truth) if box.ignore}.values())[::-1]
 
     @property
     def is_labeled(self) -> bool:

@@ -60,19 +60,23 @@ def _provenance(export: Export, carries: Carries) -> tuple[str, ...]:
 
 
 def _ignored(export: Export, carries: Carries) -> Iterator[str]:
-    ignored = _true(export.boxes["ignore"])
+    is_drawn = pc.is_null(export.boxes["score"])
+    ignored = _true(pc.and_(export.boxes["ignore"], is_drawn))
     if carries.ignore == "no" and ignored:
         yield f"{carries.title} has no ignore regions: {ignored} boxes are left out."
     if carries.ignore == "every class" and ignored:
-        some = _ignored_for_some(export)
+        some = _ignored_for_some(export, is_drawn)
         if some:
             yield f"{carries.title} ignores for every class alike: {some} ignore regions of some classes get wider."
+    guessed = _true(export.boxes["ignore"]) - ignored
+    if carries.ignore == "every class" and carries.scores and guessed:
+        yield f"{carries.title} has no predictions that are ignored: {guessed} boxes with a score come back as others."
 
 
-def _ignored_for_some(export: Export) -> int:
+def _ignored_for_some(export: Export, is_drawn: pa.ChunkedArray) -> int:
     """Return how many ignore regions are not ignored for every class of the export."""
     corners = ["frame_id", "x1", "y1", "x2", "y2"]
-    regions = export.boxes.filter(export.boxes["ignore"]).group_by(corners)
+    regions = export.boxes.filter(pc.and_(export.boxes["ignore"], is_drawn)).group_by(corners)
     counts = regions.aggregate([("class_name", "count_distinct")])["class_name_count_distinct"]
     return _true(pc.multiply(counts, pc.cast(pc.less(counts, len(export.classes)), pa.int64())))
 

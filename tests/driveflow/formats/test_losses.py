@@ -36,6 +36,19 @@ def test_a_region_ignored_for_one_class_is_not_one_that_is_ignored_for_all(name)
     assert sentence.endswith("ignores for every class alike: 1 ignore regions of some classes get wider.")
 
 
+def test_predictions_that_are_ignored_are_no_regions_that_people_drew():
+    guessed = [row | {"score": 0.5} for row in ignored(A)]
+
+    assert _lost("label_studio", [A], guessed) == (
+        "Label Studio has no predictions that are ignored: 3 boxes with a score come back as others.",
+    )
+    for name in ("kitti", "voc", "cvat", "yolo"):
+        (sentence,) = _lost(name, [A], guessed)
+        assert sentence.endswith("has no predictions: 3 boxes with a score are left out.")
+    for name in ("coco", "scalabel", "openlabel"):
+        assert _lost(name, [A], guessed) == ()
+
+
 @pytest.mark.parametrize("name", ["yolo", "kitti", "voc", "cvat"])
 def test_predictions_are_lost_where_they_would_pass_for_truth(name):
     (sentence,) = _lost(name, [A], [box(A, "a", score=0.5), box(A, "b", score=0.25)])

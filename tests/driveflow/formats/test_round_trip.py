@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow.compute as pc
 import pytest
 
 from driveflow.formats.losses import losses
@@ -98,3 +99,15 @@ def test_an_export_is_known_by_its_content(name, tmp_path):
     WRITERS[name].write(world(), tmp_path / "out")
 
     assert imported(tmp_path / "out").label_format == name
+
+
+@pytest.mark.parametrize("name", ["kitti", "voc", "cvat", "label_studio", "yolo"])
+def test_a_prediction_that_is_ignored_is_no_region_that_people_drew(name, tmp_path):
+    seen = frame(0)
+    guessed = [row | {"score": 0.5} for row in ignored(seen)]
+
+    back = come_back(export_of([seen], [box(seen, "a"), *guessed]), name, tmp_path / "out").tables.boxes
+
+    truth = back.filter(pc.is_null(back["score"]))
+    assert truth["class_name"].to_pylist() == ["car"]
+    assert truth["ignore"].to_pylist() == [False]

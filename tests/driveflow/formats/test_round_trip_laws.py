@@ -46,7 +46,10 @@ KEYS = ("track_id", "occluded", "truncated", "difficult", "visibility", "colour"
 
 _values = st.sampled_from(TEXTS) | st.booleans() | st.sampled_from([0, 1, 3, 0.25, 12]) | st.just([1, "x"])
 _attributes = st.dictionaries(st.sampled_from(KEYS), _values, max_size=3)
-_low, _high = st.floats(-3, 30, width=32), st.floats(31, 70, width=32)
+_low, _high = (
+    st.floats(low, high, width=32).map(lambda side: round(side, 3))  # no side lies half-way between what is compared
+    for low, high in ((-3, 30), (31, 70))
+)
 
 
 class Drawn:
