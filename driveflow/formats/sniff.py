@@ -1,5 +1,6 @@
 """Look at the beginnings of label files, each once, so that every format can say which files are its own."""
 
+import codecs
 import csv
 import re
 from collections.abc import Sequence
@@ -11,6 +12,7 @@ import msgspec
 from driveflow.formats.label_set import LabelFiles
 
 _HEAD_BYTES: Final = 64 << 10
+_MARKS_OF_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ROOT: Final = re.compile(rb"<([A-Za-z_][\w.:-]*)")
 _NO_ELEMENT: Final = re.compile(rb"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(\[.*?\])?\s*>", re.DOTALL)
 
@@ -65,8 +67,9 @@ class Sniffer:
         return [path for path in self.paths if path.lower().endswith(endings)]
 
     def head(self, path: str) -> bytes:
-        """Return the first 64 KiB of a file."""
-        return self.read(path)[:_HEAD_BYTES]
+        """Return the first 64 KiB of a file, in UTF-8 where that is UTF-16 with its mark."""
+        data = self.read(path)[:_HEAD_BYTES]
+        return data.decode("utf-16", "replace").encode() if data.startswith(_MARKS_OF_UTF_16) else data
 
     def json_shape(self, path: str) -> JsonShape:
         """Return what kind of JSON the file holds; `none` where that is no JSON list or object."""

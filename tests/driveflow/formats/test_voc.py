@@ -204,6 +204,13 @@ def test_names_that_only_say_ignore_are_regions_and_not_looked_for():
     assert looked_for(labels) == {"a.jpg": ("car",)}
 
 
+def test_a_file_in_utf_16_is_told_by_its_content_too():
+    content = ('<?xml version="1.0" encoding="UTF-16"?>' + voc(thing(name="für"))).encode("utf-16")
+
+    assert voc_files(Sniffer(InMemory({"a.xml": content}))) == ["a.xml"]
+    assert boxes(read(content)) == [("a.jpg", "für", 10, 20, 30, 40)]
+
+
 def test_only_what_is_named_as_annotations_is_read():
     files = InMemory(pictures("a.jpg") | {"one/a.xml": voc(thing()), "two/a.xml": voc(thing("bus"))})
 
