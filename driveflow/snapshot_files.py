@@ -77,7 +77,25 @@ def verify_snapshot(uri: str) -> None:
         _verify_parts(folder, parts)
     if record_id:
         home = join(folder, "made_by", record_id)
-        _verify_parts(home, _parts(cast("Iterable[Mapping[str, str]]", read_record(home)["parts"])))
+        _verify_parts(home, record_parts(home))
+
+
+def read_part(folder: str, part: Part) -> bytes:
+    """Return what the file `part` of `folder` holds.
+
+    Raises:
+        NotFoundError: it is gone.
+        IntegrityError: it is not what was written.
+    """
+    data = read_bytes(join(folder, *part.name.split("/")))
+    if digest_bytes(data) != part.sha256:
+        raise IntegrityError(f"{folder}/{part.name} is not what was written there; {WRITTEN_ANEW}")
+    return data
+
+
+def record_parts(home: str) -> tuple[Part, ...]:
+    """Return the files of the record in the folder `home`."""
+    return _parts(cast("Iterable[Mapping[str, str]]", read_record(home)["parts"]))
 
 
 def _parts(values: Iterable[Mapping[str, str]]) -> tuple[Part, ...]:
@@ -86,6 +104,4 @@ def _parts(values: Iterable[Mapping[str, str]]) -> tuple[Part, ...]:
 
 def _verify_parts(folder: str, parts: Iterable[Part]) -> None:
     for part in parts:
-        data = read_bytes(join(folder, *part.name.split("/")))
-        if digest_bytes(data) != part.sha256:
-            raise IntegrityError(f"{folder}/{part.name} is not what was written there; {WRITTEN_ANEW}")
+        read_part(folder, part)

@@ -1,6 +1,6 @@
 """Immutable dataset versions: tables whose id is a digest of what they say."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -13,8 +13,16 @@ from driveflow.aside import let_go, set_aside
 from driveflow.canonical import Json, canonical_json, digest, digest_bytes
 from driveflow.errors import IntegrityError, InvalidInputError, NotFoundError
 from driveflow.parquet_bytes import table_of
-from driveflow.snapshot_files import WRITTEN_ANEW, Part, read_manifest, read_record, verify_snapshot
-from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
+from driveflow.snapshot_files import (
+    WRITTEN_ANEW,
+    Part,
+    read_manifest,
+    read_part,
+    read_record,
+    record_parts,
+    verify_snapshot,
+)
+from driveflow.storage.objects import join, list_objects, write_bytes
 from driveflow.table_digest import first_of_runs, sort_by_key, table_digest
 
 _PART_ROWS = 250_000
@@ -134,13 +142,14 @@ class Snapshot:
         verify_snapshot(self.uri)
 
     def _read(self, name: str, schema: pa.Schema) -> pa.Table:
-        return _read_parts(self.folder, [part.name for part in self.parts[name]], schema)
+        return _read_parts(self.folder, self.parts[name], schema)
 
     def _beside(self, name: str) -> pa.Table:
         schema = _BESIDE_SCHEMAS[name]
         if not self.record_id:
             return schema.empty_table()
-        return _read_parts(join(self.folder, "made_by", self.record_id), [f"{name}.parquet"], schema)
+        home = join(self.folder, "made_by", self.record_id)
+        return _read_parts(home, [part for part in record_parts(home) if part.name == f"{name}.parquet"], schema)
 
 
 def snapshot_id(tables: SnapshotTables) -> str:
@@ -217,16 +226,15 @@ def _write_part(folder: str, name: str, table: pa.Table) -> Json:
     return {"name": name, "sha256": digest_bytes(data), "bytes": len(data)}
 
 
-def _read_parts(folder: str, names: list[str], schema: pa.Schema) -> pa.Table:
-    return set_aside((_read_part(join(folder, *name.split("/")), schema) for name in names), schema)
+def _read_parts(folder: str, parts: Sequence["Part"], schema: pa.Schema) -> pa.Table:
+    return set_aside((_read_part(folder, part, schema) for part in parts), schema)
 
 
-def _read_part(uri: str, schema: pa.Schema) -> pa.Table:
-    data = read_bytes(uri)
+def _read_part(folder: str, part: "Part", schema: pa.Schema) -> pa.Table:
     try:
-        return table_of(data).select(schema.names).cast(schema)
+        return table_of(read_part(folder, part)).select(schema.names).cast(schema)
     except (pa.ArrowException, KeyError) as error:
-        raise IntegrityError(f"{uri} is not what was written there; {WRITTEN_ANEW}") from error
+        raise IntegrityError(f"{folder}/{part.name} is not what was written there; {WRITTEN_ANEW}") from error
 
 
 def _refuse_others(values: pa.ChunkedArray, allowed: pa.ChunkedArray | tuple[str, ...], what: str) -> None:

@@ -104,11 +104,20 @@ def _settle_attributes(frame_id: str, rows: Sequence[Said], voice: Voice) -> tup
     conflicts: list[dict[str, str]] = []
     for key, told in values.items():
         stands = told[_winner(told, voice)]
-        others = [other for other in told if other[2] != stands[2]]
+        others = [other for other in told if not _same(other[2], stands[2])]
         conflicts += [_attribute_conflict(frame_id, key, (stands, other), voice) for other in others]
         if not (others and voice.whose == "none"):
             found[key] = stands[2]
     return frame_id, canonical_json(found), conflicts
+
+
+def _same(a: Json, b: Json) -> bool:
+    """Tell whether two values are one: 1 and 1.0 are, yes and 1 are not."""
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_same, a, b))
+    return a == b and isinstance(a, bool) == isinstance(b, bool)
 
 
 def _winner(told: Sequence[tuple[int, str, Json]], voice: Voice) -> int:

@@ -14,7 +14,7 @@ from driveflow.reuse import KeptResult, load_result, store_result
 from driveflow.snapshots import Snapshot, open_snapshot, write_snapshot
 from driveflow.storage.sweep import noted_writer
 from driveflow.tags import TagEntry, check_tag_name
-from driveflow.withdrawn import withdrawn_ids
+from driveflow.withdrawn import withdrawn_for
 from ingestion.import_source import name_snapshot
 from ingestion.merge import MergeRules, NamedSnapshot, merge_snapshots
 from ingestion.source_report import conflicts_of, contents
@@ -90,16 +90,22 @@ def merge_report(made: NamedMerge) -> dict[str, Json]:
 
 
 def part_names(texts: Sequence[str], snapshots: Sequence[Snapshot]) -> dict[str, Snapshot]:
-    """Return the snapshots by the name that rules call them: their tag, else their batch, else how their id begins."""
-    named: dict[str, Snapshot] = {}
-    for text, snapshot in zip(texts, snapshots, strict=True):
-        name = free = _name_of(text, snapshot)
+    """Return the snapshots by the name that rules call them: their tag, else their batch, else how their id begins.
+
+    Where several would be called alike, one that was asked for by just that name has it, and the others are numbered by
+    what they were asked for by: the order in which parts are given says nothing.
+    """
+    wished = [_name_of(text, snapshot) for text, snapshot in zip(texts, snapshots, strict=True)]
+    order = sorted(range(len(texts)), key=lambda part: (texts[part] != wished[part], texts[part], snapshots[part].uri))
+    names: dict[int, str] = {}
+    for part in order:
+        name = free = wished[part]
         number = 1
-        while free in named:
+        while free in names.values():
             number += 1
             free = f"{name[:37]}-{number}"
-        named[free] = snapshot
-    return named
+        names[part] = free
+    return {names[part]: snapshot for part, snapshot in enumerate(snapshots)}
 
 
 def _name_of(text: str, snapshot: Snapshot) -> str:
@@ -126,7 +132,7 @@ def _rules(request: MergeRequest) -> MergeRules:
         holdout=request.rules.holdout,
         splits=request.rules.splits,
         fixed_splits=_stated(request, "split"),
-        withdrawn=withdrawn_ids(request.store),
+        withdrawn=frozenset().union(*(withdrawn_for(part, request.store) for part in request.parts.values())),
         as_of=_stated(request, "as_of"),
     )
 

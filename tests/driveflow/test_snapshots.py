@@ -94,13 +94,30 @@ def test_a_damaged_file_is_named_by_whoever_reads_it_with_what_mends_it(tmp_path
     snapshot = write_snapshot(tmp_path.as_uri(), small_tables, Beside(), {"step": "test"})
     home = tmp_path / "snapshots" / snapshot.snapshot_id
     record = home / "made_by" / snapshot.record_id
-    for path in (home / "boxes" / "part-00000.parquet", record / "quarantine.parquet", record / "record.json"):
+    damaged = [
+        (snapshot.boxes, home / "boxes" / "part-00000.parquet"),
+        (snapshot.quarantine, record / "quarantine.parquet"),
+        (snapshot.made_by, record / "record.json"),
+    ]
+    for read, path in damaged:
         path.write_bytes(data if path.suffix == ".parquet" else data[:-1])
-
-    for read, name in ((snapshot.boxes, "boxes/part-00000"), (snapshot.quarantine, "quarantine"),
-                       (snapshot.made_by, "record.json")):  # fmt: skip
-        with pytest.raises(IntegrityError, match=rf"{name}.* is not what was written there; the import or merge"):
+        with pytest.raises(IntegrityError, match=rf"{path.name}.* is not what was written there; the import or merge"):
             read()
+
+
+@given(data=st.data())
+@settings(max_examples=20, deadline=None)
+def test_no_bit_of_a_table_changes_unnoticed(tmp_path_factory, data):
+    tables_ = data.draw(snapshot_tables(min_frames=1))
+    folder = tmp_path_factory.mktemp("store")
+    snapshot = write_snapshot(folder.as_uri(), tables_, Beside(), {"step": "test"})
+    part = folder / "snapshots" / snapshot.snapshot_id / "frames" / "part-00000.parquet"
+    flipped = bytearray(part.read_bytes())
+    flipped[data.draw(st.integers(0, len(flipped) - 1))] ^= 1 << data.draw(st.integers(0, 7))
+    part.write_bytes(flipped)
+
+    with pytest.raises(IntegrityError, match="is not what was written there"):
+        open_snapshot(snapshot.uri).frames()
 
 
 def test_two_rows_of_one_key_are_refused(small_tables):
