@@ -20,6 +20,7 @@ from driveflow.formats.coco_records import (
 )
 from driveflow.formats.label_set import LABEL_BOXES, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.path_index import PathIndex, folder_of, plain_path
+from driveflow.formats.scores import odd_scores
 from driveflow.formats.source_split import split_of_file_name, split_of_folders
 
 _OF_EVERY_BOX = {
@@ -69,6 +70,7 @@ class _CocoFile:
     useless: set[str] = field(default_factory=set)  # pictures all of whose annotations are of no use
     lost: dict[str, tuple[str, str]] = field(default_factory=dict)  # image id without a picture -> reason and detail
     lost_boxes: Counter[str] = field(default_factory=Counter)
+    drawn: set[str] = field(default_factory=set)  # category ids of boxes
 
     def read(self) -> None:
         home = folder_of(self.path)
@@ -85,6 +87,7 @@ class _CocoFile:
         found = self._find_all()
         self._read_ids(keys, found)
         self._read_annotations(annotations)
+        self._leave_out_placeholder()
         self._report_lost()
         labeled = self._is_labeled()
         videos = {key_text(video.id): str(video.name or key_text(video.id)) for video in self.document.videos}
@@ -103,6 +106,15 @@ class _CocoFile:
             else:
                 self._problem("label_ambiguous_class", f"category id {key} is each of {sorted(names)}")
         self.all_names = tuple(self.names.values())
+
+    def _leave_out_placeholder(self) -> None:
+        """Look for no class of the one that Roboflow puts above all others, where no box is of it."""
+        categories = self.document.categories
+        above = categories[0] if len(categories) > 1 else None
+        if above is None or above.supercategory != "none" or key_text(above.id) in self.drawn:
+            return
+        if all(category.supercategory == above.name for category in categories[1:]):
+            self.all_names = tuple(name for name in self.all_names if name != above.name.strip())
 
     def _find_all(self) -> list[str]:
         """Return the picture that each entry means; nothing where that is none or several."""
@@ -180,6 +192,8 @@ class _CocoFile:
         ).with_columns(image=as_ids(list(self.pictures), rows["image"].dtype))
         names = pl.DataFrame({"class_name": list(self.names.values())}, schema={"class_name": pl.String})
         names = names.with_columns(category=as_ids(list(self.names), rows["category"].dtype))
+        self.drawn = set(rows["category"].unique().cast(pl.String))
+        self.builder.notes += odd_scores("COCO", [rows["score"].min(), rows["score"].max()])
         rows = rows.join(meant, on="image", how="left", maintain_order="left")
         rows = rows.join(names, on="category", how="left", maintain_order="left")
         found = pl.col("path").fill_null("") != ""

@@ -1,5 +1,6 @@
 """The entries of a COCO file as columns: a file may have a million annotations, so nothing is done for each of them."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final, TypeAlias, TypeGuard
@@ -12,6 +13,7 @@ import pyarrow as pa
 
 from driveflow.canonical import Json, canonical_json
 from driveflow.formats.coco_records import CocoAnnotation, Key, PlainAnnotation, PlainBox, key_text, plain_json
+from driveflow.formats.shapes import around_turned
 
 Annotations: TypeAlias = Sequence[CocoAnnotation] | Sequence[PlainAnnotation]
 Numbers: TypeAlias = Mapping[str, npt.NDArray[np.float64]]
@@ -155,7 +157,7 @@ def _spelled(numbers: Numbers) -> pl.DataFrame:
 
 def _columns(annotations: Sequence[CocoAnnotation]) -> pl.DataFrame:
     image = key_column([annotation.image_id for annotation in annotations])
-    x1, y1, x2, y2 = _corners([annotation.bbox for annotation in annotations]).T
+    x1, y1, x2, y2 = _corners([_upright(annotation) for annotation in annotations]).T
     flags = [bool(annotation.iscrowd or annotation.ignore) for annotation in annotations]
     return pl.DataFrame(
         {
@@ -180,6 +182,24 @@ def _corners(boxes: Sequence[list[float] | None]) -> npt.NDArray[np.float64]:
     return corners
 
 
+def _upright(annotation: CocoAnnotation) -> list[float] | None:
+    """Return x, y, width and height of the box around what was drawn, which CVAT may have turned."""
+    box, turn_deg = annotation.bbox, _turn_deg(annotation)
+    if not turn_deg or box is None or len(box) != 4:
+        return box
+    x1, y1, x2, y2 = around_turned((box[0], box[1], box[0] + box[2], box[1] + box[3]), turn_deg)
+    return [x1, y1, x2 - x1, y2 - y1]
+
+
+def _turn_deg(annotation: CocoAnnotation) -> float:
+    """Return how far CVAT's export says that a box was turned: its corners are those before the turn."""
+    said = annotation.attributes
+    turn = said.get("rotation") if isinstance(said, dict) and "occluded" in said else None
+    if not isinstance(turn, int | float) or isinstance(turn, bool) or not math.isfinite(turn):
+        return 0.0
+    return float(turn % 360)
+
+
 def _own_ids(annotations: Sequence[CocoAnnotation], image: pl.Series) -> pl.Series:
     ours = pl.Series([annotation.box_id or "" for annotation in annotations], dtype=pl.String)
     theirs = key_column([annotation.id for annotation in annotations])
@@ -199,6 +219,9 @@ def _attributes(annotation: CocoAnnotation) -> str:
     value = plain_json(annotation.attributes)
     if isinstance(value, dict):
         found.update(value)
+    if turn_deg := _turn_deg(annotation):
+        del found["rotation"]
+        found["rotation_deg"] = turn_deg
     if annotation.track_id is not None:
         found["track_id"] = plain_json(annotation.track_id)
     if annotation.iscrowd and not annotation.ignore:

@@ -84,6 +84,7 @@ class CocoCategory(msgspec.Struct):
 
     id: Key
     name: str
+    supercategory: Any = None
 
 
 class CocoVideo(msgspec.Struct):
@@ -157,7 +158,7 @@ def _decode_whole(path: str, data: bytes) -> DecodedCoco:
         document = msgspec.json.decode(data, type=CocoDocument[CocoAnnotation])
     except (msgspec.DecodeError, RecursionError):
         return _decode_patiently(path, data)
-    if any(annotation.bbox is None for annotation in document.annotations or ()):
+    if not all(annotation.bbox for annotation in document.annotations or ()):
         return _decode_patiently(path, data)  # there may be polygons to make the boxes from
     return DecodedCoco(document)
 

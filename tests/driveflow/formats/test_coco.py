@@ -222,3 +222,47 @@ def test_a_file_of_nothing_but_numbers_is_read_like_any_other():
 
     assert labels.boxes.to_pylist() == patient.boxes.to_pylist()
     assert [problem.reason for problem in labels.problems] == [problem.reason for problem in patient.problems]
+
+
+@pytest.mark.parametrize(
+    ("rotation", "corners"), [(90.0, (20, 10, 40, 50)), (450, (20, 10, 40, 50)), (180, (10, 20, 50, 40))]
+)
+def test_a_box_that_cvat_says_is_turned_is_the_box_around_it(rotation, corners):
+    attributes = {"occluded": False, "rotation": rotation}
+    labels = _read([_image()], [_box(bbox=(10, 20, 40, 20), attributes=attributes)])
+
+    assert boxes(labels) == [("a.jpg", "car", *corners)]
+    assert json.loads(labels.boxes["attributes"][0].as_py()) == {"occluded": False, "rotation_deg": rotation % 360}
+
+
+@pytest.mark.parametrize(
+    "attributes", [{"rotation": 90.0}, {"occluded": True, "rotation": 0}, {"occluded": 1, "rotation": "90"}]
+)
+def test_a_rotation_that_is_none_of_cvats_is_an_attribute_like_others(attributes):
+    labels = _read([_image()], [_box(attributes=attributes)])
+
+    assert boxes(labels) == [("a.jpg", "car", 1, 2, 4, 6)]
+    assert json.loads(labels.boxes["attributes"][0].as_py()) == attributes
+
+
+def test_scores_that_are_no_probabilities_are_told():
+    labels = _read([_image()], [_box(1, score=7.5), _box(2, score=-3.0)])
+
+    assert "COCO scores reach from -3 to 7.5: no probabilities." in labels.notes
+
+
+def _roboflow(annotations):
+    categories = [{"id": number, "name": name, "supercategory": above} for number, name, above in
+                  ((0, "vehicles", "none"), (1, "car", "vehicles"), (2, "bus", "vehicles"))]  # fmt: skip
+    return looked_for(_read([_image()], annotations, categories=categories))
+
+
+def test_the_category_that_roboflow_puts_above_all_is_no_class_but_where_a_box_is_of_it():
+    assert _roboflow([_box(category=1)]) == {"a.jpg": ("car", "bus")}
+    assert _roboflow([_box(category=0)]) == {"a.jpg": ("vehicles", "car", "bus")}
+
+
+def test_an_empty_box_is_made_from_the_outline():
+    outline = [[5, 5, 15, 5, 15, 25]]
+
+    assert boxes(_read([_image()], [_box(bbox=[], segmentation=outline)])) == [("a.jpg", "car", 5, 5, 15, 25)]
