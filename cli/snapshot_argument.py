@@ -76,6 +76,8 @@ def _is_address(text: str) -> bool:
 
 
 def _folder_of_id(start: str, store: str) -> str:
+    if not start:
+        raise UsageError("A snapshot is named by a tag, an id or its beginning; '' names none.")
     found = [item for item in list_snapshots(store) if item.snapshot_id.startswith(start)]
     if not found:
         near = nearest(start, [entry.name for entry in current_tags(store)])

@@ -262,6 +262,7 @@ def test_labels_without_pictures_fail_and_say_what_they_listed(here, refused):
         (("merge", "nothing", "--as", "x"), 3, "has a tag or an id"),
         (("show", "nothing"), 3, "has a tag or an id"),
         (("show", "nothing@3"), 3, "has a tag or an id"),
+        (("show", ""), 2, "'' names none"),
         (("diff", "nothing", "nothing"), 3, "has a tag or an id"),
         (("diff", "nothing"), 2, "Missing argument"),
         (("tag", "x", "nothing"), 3, "has a tag or an id"),
