@@ -166,16 +166,16 @@ class _Voc:
 
     def _row(self, path: str, element: XmlElement) -> dict[str, object] | None:
         name = element.text_at("name")
-        said, turn_deg = _attributes(element), _turn_deg(element)
         corners = self._corners(element.find("bndbox"))
-        if corners and turn_deg and not self.as_written:
-            corners = around_turned(corners, turn_deg)
-            said = {**{name: value for name, value in said.items() if name != "rotation"}, "rotation_deg": turn_deg}
         if not name or corners is None or not self._is_box(corners):
             detail = "an object without a name" if not name else f"{name}: {_described(element.find('bndbox'))}"
             reason = "label_syntax" if not name else "label_bad_box"
             self.problems.add(LabelProblem(path, reason, detail, element.line, 1))
             return None
+        said, turn_deg = _attributes(element), _turn_deg(element)
+        if turn_deg and not self.as_written:
+            corners = around_turned(corners, turn_deg)
+            said = {**{key: value for key, value in said.items() if key != "rotation"}, "rotation_deg": turn_deg}
         return {
             "line": element.line,
             "class_name": name,

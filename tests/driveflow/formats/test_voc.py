@@ -107,6 +107,15 @@ def test_a_turn_that_cvat_notes_beside_the_box_makes_it_the_box_around(turn, cor
     assert attributes(labels) == [said]
 
 
+def test_a_box_without_an_area_is_none_however_it_is_turned():
+    note = "<attributes><attribute><name>rotation</name><value>45</value></attribute></attributes>"
+
+    labels = read(voc(thing(corners=(41, 26, 10, 35), more=note), thing(corners=(11, 26, 10, 35), more=note)))
+
+    assert boxes(labels) == []
+    assert [problem.reason for problem in labels.problems] == ["label_bad_box"] * 2
+
+
 def test_parts_are_no_boxes_of_their_own():
     head = f"<part>{thing('head', (12, 22, 15, 25))}</part>".replace("<object>", "").replace("</object>", "")
     labels = read(voc(thing("person", more=head)))
