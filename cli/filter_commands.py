@@ -68,7 +68,7 @@ def verify(
 def _verify(snapshot: "Snapshot", place: "Place") -> "VerifyReport":
     import pyarrow as pa
 
-    from cli.snapshot_argument import lineage, store_of
+    from cli.snapshot_argument import lineage
     from driveflow.errors import UsageError
     from driveflow.images.pixels import open_pixels
     from filtering.verify import Evidence, verify_decisions
@@ -78,7 +78,7 @@ def _verify(snapshot: "Snapshot", place: "Place") -> "VerifyReport":
         raise UsageError(
             f"{snapshot.uri} holds no decisions of the filters; name the snapshot that `filter_frames` made."
         )
-    signals = _signals(snapshot, store_of(snapshot))
+    signals = _signals(snapshot, snapshot.store)
     sources = pa.concat_tables([item.sources() for item in lineage(snapshot)])
     filters = _filters(snapshot)
     vectors = _vectors(decisions, filters, place.store)

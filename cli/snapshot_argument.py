@@ -49,11 +49,6 @@ def record_ids(folder: str) -> list[str]:
     return sorted({path.split("/")[0] for path in found if path.endswith("/record.json")})  # written last
 
 
-def store_of(snapshot: Snapshot) -> str:
-    """Return the store that `snapshot` lies in."""
-    return snapshot.folder.rpartition("/snapshots/")[0]
-
-
 def lineage(snapshot: Snapshot) -> Iterator[Snapshot]:
     """Yield `snapshot` and all it was made from, newest first, each once; what is gone is left out."""
     waiting, seen = [snapshot], {snapshot.uri}
@@ -62,7 +57,7 @@ def lineage(snapshot: Snapshot) -> Iterator[Snapshot]:
         yield current
         parents = current.made_by().get("parents", []) if current.record_id else []
         for parent in parents if isinstance(parents, list) else []:
-            uri = f"{store_of(snapshot)}/snapshots/{parent}"
+            uri = f"{snapshot.store}/snapshots/{parent}"
             if uri not in seen:
                 seen.add(uri)
                 try:

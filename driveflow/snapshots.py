@@ -85,12 +85,17 @@ class Snapshot:
     uri: str
     snapshot_id: str
     classes: tuple[str, ...]
-    parts: Mapping[str, tuple["Part", ...]]
+    parts: Mapping[str, tuple[Part, ...]]
 
     @property
     def folder(self) -> str:
         """The address of the snapshot's folder."""
         return self.uri.partition("#")[0]
+
+    @property
+    def store(self) -> str:
+        """The address of the store that the snapshot lies in."""
+        return self.folder.rpartition("/snapshots/")[0]
 
     @property
     def record_id(self) -> str:
@@ -226,11 +231,11 @@ def _write_part(folder: str, name: str, table: pa.Table) -> Json:
     return {"name": name, "sha256": digest_bytes(data), "bytes": len(data)}
 
 
-def _read_parts(folder: str, parts: Sequence["Part"], schema: pa.Schema) -> pa.Table:
+def _read_parts(folder: str, parts: Sequence[Part], schema: pa.Schema) -> pa.Table:
     return set_aside((_read_part(folder, part, schema) for part in parts), schema)
 
 
-def _read_part(folder: str, part: "Part", schema: pa.Schema) -> pa.Table:
+def _read_part(folder: str, part: Part, schema: pa.Schema) -> pa.Table:
     try:
         return table_of(read_part(folder, part)).select(schema.names).cast(schema)
     except (pa.ArrowException, KeyError) as error:

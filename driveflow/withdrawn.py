@@ -107,10 +107,10 @@ def withdrawn_ids(store: str) -> frozenset[str]:
     return frozenset(name.removesuffix(_SUFFIX) for name in names if name.endswith(_SUFFIX))
 
 
-def withdrawn_for(snapshot: Snapshot, store: str) -> frozenset[str]:
-    """Return the ids that must not be taken of `snapshot`: withdrawn where it lies, or in the `store` of who asks."""
-    home = snapshot.folder.rpartition("/snapshots/")[0]
-    return withdrawn_ids(store) | (withdrawn_ids(home) if home not in {"", store} else frozenset())
+def withdrawn_for(store: str, *snapshots: Snapshot) -> frozenset[str]:
+    """Return the ids that must not be taken of `snapshots`: withdrawn in the `store` of who asks, or where they lie."""
+    stores = {store, *(snapshot.store for snapshot in snapshots)} - {""}
+    return frozenset(name for home in stores for name in withdrawn_ids(home))
 
 
 def withdrawn_among(frame_ids: pa.Array | pa.ChunkedArray, withdrawn: Iterable[str]) -> list[str]:

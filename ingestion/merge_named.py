@@ -132,7 +132,7 @@ def _rules(request: MergeRequest) -> MergeRules:
         holdout=request.rules.holdout,
         splits=request.rules.splits,
         fixed_splits=_stated(request, "split"),
-        withdrawn=frozenset().union(*(withdrawn_for(part, request.store) for part in request.parts.values())),
+        withdrawn=withdrawn_for(request.store, *request.parts.values()),
         as_of=_stated(request, "as_of"),
     )
 

@@ -56,7 +56,7 @@ def export(  # noqa: PLR0913, PLR0917 one parameter an option
         split=split,
         lossy=lossy,
         pictures=not no_pictures,
-        withdrawn=withdrawn_for(found, place.store),
+        withdrawn=withdrawn_for(place.store, found),
     )
     pixels = open_pixels(found, place)
     with shown_progress(f"export {label_format}") as progress:

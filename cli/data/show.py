@@ -43,7 +43,7 @@ def show(  # noqa: PLR0913, PLR0917 one parameter an option
         raise UsageError(f"--against {against} says what train shares with it, which is told with --leaks; give both.")
     found = find_snapshot(snapshot, workspace, profile)
     place = place_from(workspace, profile)
-    gone = withdrawn_among(found.frames()["frame_id"], withdrawn_for(found, place.store))
+    gone = withdrawn_among(found.frames()["frame_id"], withdrawn_for(place.store, found))
     facts = {**describe_snapshot(found), "withdrawn": len(gone)}
     if html is not None:
         from driveflow.flow.part import write_text

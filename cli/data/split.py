@@ -82,7 +82,7 @@ def split(  # noqa: PLR0913, PLR0917 one parameter an option
         holdout=HoldoutSection(fraction=share, seed=seed),
         splits=splits,
         redo=redo,
-        withdrawn=withdrawn_for(found, place_from(workspace, profile).store),
+        withdrawn=withdrawn_for(place_from(workspace, profile).store, found),
     )
     report, leaks = _split(found, request, name, (workspace, profile), measure=measure)
     emit({**report, "leaks": leaks.to_json()}, output, "\n".join([*_lines(report), *leaks.lines()]))

@@ -35,7 +35,7 @@ def verify(
     store = place_from(workspace, profile).store
     pixels = PixelReader(found.locations())  # no cache: what lies in the store is to be looked at
     with shown_progress("verify") as progress:
-        check = verify_frames(found, pixels, withdrawn_for(found, store), sample, progress)
+        check = verify_frames(found, pixels, withdrawn_for(store, found), sample, progress)
     lines = [f"{check.checked} of {check.frames} frames read, {len(check.troubles)} could not be."]
     lines += [f"  {item.frame_id[:16]} {item.state}: {item.detail}" for item in check.troubles[:_SHOWN]]
     emit({"snapshot": found.snapshot_id, **check.to_json()}, output, "\n".join(lines))

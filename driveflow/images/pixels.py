@@ -139,7 +139,7 @@ class PixelReader:
 
 def open_pixels(snapshot: Snapshot, place: Place) -> PixelReader:
     """Return the reader of a snapshot's frames, with the picture cache of `place`."""
-    return PixelReader(snapshot.locations(), place_cache(place), withdrawn_for(snapshot, place.store))
+    return PixelReader(snapshot.locations(), place_cache(place), withdrawn_for(place.store, snapshot))
 
 
 def place_cache(place: Place) -> Cache:
