@@ -1,7 +1,7 @@
 """Export a snapshot into a folder, which is whole, or marked as begun, and refused where it would lose something."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -70,7 +70,8 @@ def export_to(
         StorageError: nothing can be written there.
     """
     writer = _writer(request.label_format)
-    done = _look_into(folder, request)
+    gone = request.gone()
+    done = _look_into(folder, request.wanted(), gone)
     if done:
         return done
     export = _export(request, read, progress, writer)
@@ -78,9 +79,9 @@ def export_to(
         refuse_losses(export, writer.carries)
     with told("write", str(folder)):
         folder.mkdir(parents=True, exist_ok=True)
-        write_text(folder / _HALF, canonical_json({**request.wanted(), "withdrawn": request.gone()}))
+        write_text(folder / _HALF, canonical_json({**request.wanted(), "withdrawn": gone}))
     written = writer.write(export, folder)
-    write_text(folder / MARKER, canonical_json(_told(request, export, written)) + "\n")
+    write_text(folder / MARKER, canonical_json(_told(request, export, written, gone)) + "\n")
     (folder / _HALF).unlink()
     return _read(folder / MARKER)
 
@@ -91,10 +92,11 @@ def _writer(name: str) -> LabelWriter:
     return WRITERS[name]
 
 
-def _look_into(folder: Path, request: ExportRequest) -> dict[str, Json]:
+def _look_into(folder: Path, wanted: Mapping[str, Json], gone: int) -> dict[str, Json]:
     """Return the marker of a whole export of this; refuse a folder that holds anything but one that was begun.
 
-    Refused too is one with frames that were withdrawn since: it is not ours to purge, and no longer what is asked for.
+    Refused too is one made when other than `gone` frames were withdrawn: it is not ours to purge, and no longer what is
+    asked for.
     """
     if is_address(folder):
         raise UsageError(
@@ -104,10 +106,10 @@ def _look_into(folder: Path, request: ExportRequest) -> dict[str, Json]:
         raise UsageError(f"{folder} is a file, no folder.")
     if not folder.exists() or not any(folder.iterdir()):
         return {}
-    wanted, done, begun = request.wanted(), _read(folder / MARKER), _read(folder / _HALF)
+    done, begun = _read(folder / MARKER), _read(folder / _HALF)
     known = begun.pop("withdrawn", 0) if begun else done.get("withdrawn", 0)
     is_this = begun == wanted if begun else done.items() >= wanted.items()
-    if is_this and known == request.gone():
+    if is_this and known == gone:
         return {} if begun else done
     if is_this:
         raise UsageError(f"{folder} was exported before frames of it were withdrawn; delete it, and name a new folder.")
@@ -141,12 +143,11 @@ def _export(request: ExportRequest, read: Callable[[str], bytes], progress: Prog
     return export if writer.carries.partly else export.narrowed()
 
 
-def _told(request: ExportRequest, export: Export, written: Written) -> dict[str, Json]:
+def _told(request: ExportRequest, export: Export, written: Written, gone: int) -> dict[str, Json]:
     left_out = list(written.left_out)
     unknown = [name for name in request.snapshot.classes if name not in export.classes]
     if unknown:
         left_out.append(f"Nobody looked for {', '.join(map(repr, unknown))}: not in the list of classes.")
-    gone = request.gone()
     if gone:
         left_out.append(f"{gone} frames of the snapshot are withdrawn.")
     counts = {"frames": written.frames, "boxes": written.boxes, "withdrawn": gone}
