@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from driveflow.formats.label_set import LabelFiles, LabelProblem
 from driveflow.formats.near_time import NearTimes
 from driveflow.formats.path_index import folder_of, plain_path, under
+from driveflow.formats.problem_list import ProblemList
 from driveflow.tables import CLOCKS
 from ingestion.capture_times import COUNTS, MOMENT, OFFSET, CaptureTime, TimeCellError, count_ns, moment_ns
 from ingestion.column_names import misnamed
@@ -18,7 +19,6 @@ from ingestion.parquet_rows import NoParquetError, parquet_rows
 
 _NAMES = ("metadata.csv", "metadata.parquet")
 _TEXTS = ("drive", "camera")
-_LISTED = 10_000  # rows of one table that are wrong in one way; more of them are counted
 _INT64 = 2**63
 
 
@@ -67,11 +67,10 @@ class _Sheet:
     known: frozenset[str] = field(init=False)
     path: str = ""
     rows: dict[str, PictureData] = field(default_factory=dict)
-    problems: list[LabelProblem] = field(default_factory=list)
+    problems: ProblemList = field(default_factory=ProblemList)
     notes: list[str] = field(default_factory=list)
     units: Counter[str] = field(default_factory=Counter)  # columns that times are of
     unread: list[str] = field(default_factory=list)
-    wrong: Counter[tuple[str, str]] = field(default_factory=Counter)  # rows by table and reason
 
     def __post_init__(self) -> None:
         self.known = frozenset(self.places.values())
@@ -83,9 +82,7 @@ class _Sheet:
         return next(filter(None, ways if self.beside else ways[::-1]), None)
 
     def report(self, line: int | None, reason: str, detail: str) -> None:
-        self.wrong[self.path, reason] += 1
-        if self.wrong[self.path, reason] <= _LISTED:
-            self.problems.append(LabelProblem(self.path, reason, detail, line))
+        self.problems.add(LabelProblem(self.path, reason, detail, line))
         self.unread += [f"cannot be read, {detail}"] if line is None else []
 
 
@@ -106,8 +103,6 @@ def read_metadata(
             _read_parquet(sheet, files.read(path))
         else:
             _read_csv(sheet, files.read(path))
-    more = {spot: count - _LISTED for spot, count in sheet.wrong.items() if count > _LISTED}
-    sheet.problems += [LabelProblem(path, reason, f"{rows} rows more") for (path, reason), rows in more.items()]
     units = [f"Times of {count} pictures are of {column}." for column, count in sorted(sheet.units.items())]
     note = " ".join([*sheet.notes, *units])
     return Metadata(sheet.rows, tuple(sheet.problems), note, tuple(paths), tuple(sheet.unread))
@@ -178,7 +173,7 @@ def _read_row(sheet: _Sheet, line: int, row: dict[str, str]) -> None:
 
 
 def _nearest(sheet: _Sheet, line: int, name: str) -> str | None:
-    here = under(folder_of(sheet.path), plain_path(name)).replace("!/", "!")
+    here = under(folder_of(sheet.path), plain_path(name)).replace("!/", "!")  # the name of a member
     joined = sheet.near.find(here) or sheet.near.find(plain_path(name))
     if joined is None:
         return None

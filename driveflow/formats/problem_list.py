@@ -1,4 +1,4 @@
-"""List what is wrong with label files: of very many wrong lines some, and how many more there are."""
+"""List what is wrong with label files and metadata: of very many wrong lines some, and how many more there are."""
 
 from collections import Counter
 from collections.abc import Iterator

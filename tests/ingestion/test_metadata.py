@@ -105,7 +105,7 @@ def test_of_very_many_wrong_rows_some_are_listed_and_all_are_counted():
     found = _read("path\n" + "a.jpg\n" * 10_003)
 
     assert len(found.problems) == 10_001
-    assert _problems(found)[-1] == (None, "metadata_repeated_path", "2 rows more")
+    assert _problems(found)[-1] == (None, "metadata_repeated_path", "2 more")
 
 
 def test_parquet_of_more_rows_than_any_batch_has_files_is_not_read():
