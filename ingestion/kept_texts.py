@@ -1,10 +1,11 @@
 """Keep the label files of a batch that were read once: a few of them in memory, the rest on disk."""
 
+import io
 import os
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping
-from typing import BinaryIO, Final
+from typing import Final
 
 _MOST_BYTES: Final = 64 << 20  # in memory
 
@@ -21,7 +22,7 @@ class KeptTexts(Mapping[str, bytes]):
         self._held: dict[str, bytes] = {}
         self._held_bytes = 0
         self._spots: dict[str, tuple[int, int]] = {}  # beginning and length in the file
-        self._file: BinaryIO | None = None
+        self._file: io.FileIO | None = None
 
     def keep(self, place: str, data: bytes) -> None:
         """Keep the bytes of one file."""
@@ -37,6 +38,10 @@ class KeptTexts(Mapping[str, bytes]):
             return os.pread(self._file.fileno(), length, begin)
         return self._held[place]
 
+    def __contains__(self, place: object) -> bool:
+        """Tell whether the file at `place` is kept; it is not read."""
+        return place in self._held or place in self._spots
+
     def __iter__(self) -> Iterator[str]:
         """Yield every place."""
         yield from self._held
@@ -50,11 +55,11 @@ class KeptTexts(Mapping[str, bytes]):
         """Tell whether the file took the bytes."""
         try:
             if self._file is None:
-                self._file = tempfile.TemporaryFile(prefix="driveflow-")  # noqa: SIM115 closed with these texts
+                self._file = tempfile.TemporaryFile(prefix="driveflow-", buffering=0)  # noqa: SIM115 closed with these texts
                 weakref.finalize(self, self._file.close)
             begin = self._file.seek(0, os.SEEK_END)
-            self._file.write(data)
-            self._file.flush()
+            if self._file.write(data) < len(data):  # as where the disk is full
+                return False
         except OSError:
             return False
         self._spots[place] = (begin, len(data))

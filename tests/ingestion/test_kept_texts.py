@@ -1,4 +1,6 @@
+import gc
 import tempfile
+from pathlib import Path
 
 from ingestion.kept_texts import KeptTexts
 
@@ -24,6 +26,19 @@ def test_a_file_of_nothing_is_kept():
     texts.keep("e", b"")
 
     assert texts["e"] == b""
+
+
+def test_what_does_not_fit_onto_the_disk_either_stays_in_memory(monkeypatch):
+    def full(prefix, **how):
+        return Path("/dev/full").open("w+b", **how)
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", full)
+
+    texts = _kept(most_bytes=25)
+
+    assert dict(texts) == {place: place.encode() * 10 for place in "abcd"}
+    del texts
+    gc.collect()  # an error of the file that is closed would fail this test
 
 
 def test_without_a_folder_for_temporary_files_all_stays_in_memory(monkeypatch):
