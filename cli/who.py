@@ -5,15 +5,16 @@ import os
 
 
 def signed(who: str) -> str:
-    """Return `who`, or where it is empty the name that somebody is logged in by.
+    """Return `who` as text that can be kept, or where it is empty the name that somebody is logged in by.
 
     Raises:
         UsageError: nobody is, as in a container whose user has no name.
     """
     from driveflow.errors import UsageError
+    from driveflow.storage.uris import writable
 
     if who:
-        return who
+        return writable(who)
     try:
         return getpass.getuser()
     except (KeyError, OSError):

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from driveflow.errors import BrokenDataError, NotFoundError, StorageError
 from driveflow.formats.file_kinds import is_in_side_folder, kind_of
 from driveflow.storage.objects import ObjectInfo, read_bytes
+from driveflow.storage.uris import writable
 from ingestion.containers import Container
 from ingestion.kept_texts import KeptTexts
-from ingestion.listing import NOT_FOLLOWED, writable
+from ingestion.listing import NOT_FOLLOWED
 from ingestion.metadata import is_metadata
 from ingestion.open_container import ContainerRules, open_container
 

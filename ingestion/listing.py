@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from driveflow.errors import EmptyBatchError
 from driveflow.storage.objects import ObjectInfo, join, list_objects, list_skipped
+from driveflow.storage.uris import writable
 
 NOT_FOLLOWED = frozenset(["link", "special_file"])
 """What stands in `ObjectInfo.version` of an entry that is no object; it will be quarantined under this name."""
@@ -23,8 +24,3 @@ def list_batch(uri: str) -> tuple[ObjectInfo, ...]:
     if not found:
         raise EmptyBatchError(f"The batch at {uri} is empty: there is not one file in it.")
     return tuple(sorted((replace(entry, path=writable(entry.path)) for entry in found), key=lambda entry: entry.path))
-
-
-def writable(name: str) -> str:
-    r"""Return `name` as text that UTF-8 can hold; bytes that are no UTF-8 are spelled \xNN."""
-    return name.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

@@ -5,7 +5,8 @@ from dataclasses import dataclass, replace
 from driveflow.errors import NotFoundError
 from driveflow.formats.file_kinds import kind_of
 from driveflow.storage.objects import ObjectInfo, local_path, stat
-from ingestion.listing import list_batch, writable
+from driveflow.storage.uris import writable
+from ingestion.listing import list_batch
 
 _LABEL_FOLDERS = frozenset(["annotations", "annotation", "labels", "label", "anns", "ann"])
 

@@ -1,5 +1,6 @@
 """The boxes of an answer: where they are, inside their picture, and which id each has."""
 
+import reprlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -7,6 +8,7 @@ from driveflow.canonical import canonical_json, digest
 from labeling.manifest import ReturnedBox, SentBox, SentFrame
 
 Corners = tuple[float, float, float, float]
+_TURNS = ("rotation", "angle")  # what tools call it; a turned box without its turn would lie elsewhere
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -38,6 +40,25 @@ def corners_of(box: ReturnedBox | SentBox) -> Corners:
 def content_id(frame_id: str, class_name: str, corners: Corners, attributes: str) -> str:
     """Return the id of a box that annotators drew: a digest of what it says."""
     return digest([frame_id, class_name, *corners, attributes])[:32]
+
+
+def turn_of(value: object) -> str:
+    """Return by how many degrees a tool says that the box `value` is turned, as text; empty where it stands upright.
+
+    >>> turn_of({"rotation": 30}), turn_of({"angle": "-90.0"}), turn_of({"rotation": "180", "angle": 0})
+    ('30', "'-90.0'", '')
+    """
+    stated = [value.get(name) for name in _TURNS] if isinstance(value, dict) else []
+    return next((reprlib.repr(turn) for turn in stated if _is_turned(turn)), "")
+
+
+def _is_turned(turn: object) -> bool:
+    if isinstance(turn, str):
+        try:
+            turn = float(turn.strip().removesuffix("°"))
+        except ValueError:
+            return False
+    return isinstance(turn, int | float) and turn is not True and turn % 180 != 0
 
 
 @dataclass(frozen=True, slots=True, order=True)

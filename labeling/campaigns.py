@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from driveflow.canonical import Json, canonical_json
 from driveflow.errors import BrokenDataError, NotFoundError, UsageError
 from driveflow.storage.objects import ObjectInfo, delete, join, list_objects, read_bytes, stat, write_bytes
+from driveflow.storage.uris import writable
 from labeling.manifest import CampaignManifest, Purpose, decode_manifest
 
 MANIFEST_NAME = "campaign.json"
@@ -119,7 +120,10 @@ def campaign_of(store: str, manifest: CampaignManifest) -> Campaign:
 
 
 def list_returns(store: str, campaign_ids: Iterable[str]) -> tuple[ObjectInfo, ...]:
-    """Return the files that came back, hidden ones left out; their `path` begins with the campaign's id."""
+    r"""Return the files that came back, hidden ones left out; their `path` begins with the campaign's id.
+
+    Bytes of a file name that are no UTF-8, as zip files of other systems bring them, are spelled \xNN.
+    """
     found: list[ObjectInfo] = []
     for campaign_id in sorted(set(campaign_ids)):
         try:
@@ -127,7 +131,7 @@ def list_returns(store: str, campaign_ids: Iterable[str]) -> tuple[ObjectInfo, .
         except NotFoundError:
             continue  # nothing came back yet
         visible = [item for item in items if not item.path.rpartition("/")[2].startswith(".")]
-        found += [ObjectInfo(i.uri, f"{campaign_id}/returns/{i.path}", i.size, i.version) for i in visible]
+        found += [ObjectInfo(i.uri, f"{campaign_id}/returns/{writable(i.path)}", i.size, i.version) for i in visible]
     return tuple(found)
 
 
@@ -151,7 +155,7 @@ def close_campaign(store: str, campaign_id: str, who: str, why: str) -> None:
     open_manifest(store, campaign_id)
     if not who.strip() or not why.strip():
         raise UsageError(f"Closing campaign {campaign_id} needs a name and a reason.")
-    note: dict[str, Json] = {"who": who, "why": why}
+    note: dict[str, Json] = {"who": who, "why": writable(why)}
     write_bytes(join(campaign_uri(store, campaign_id), CLOSED_NAME), canonical_json(note).encode(), if_absent=True)
 
 

@@ -8,12 +8,11 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from driveflow.canonical import Json
-from labeling.answer_boxes import AnswerBox, clip, corners_of, with_ids
+from labeling.answer_boxes import AnswerBox, clip, corners_of, turn_of, with_ids
 from labeling.campaigns import RawReturn
 from labeling.class_names import ClassNames
 from labeling.manifest import MAX_BOXES, CampaignManifest, ReturnedBox, ReturnedFrame, SentFrame, unknown_fields
 
-_TURNS = ("rotation", "angle")  # what tools call it; a turned box without its turn would lie elsewhere
 EDGE_TOLERANCE_PX = 1.0  # tools round; a corner this little outside is put on the edge
 
 
@@ -227,8 +226,8 @@ class _BoxSorter:
             self._unknown_class(box, found)
             return
         box = box if name == box.class_name else replace(box, class_name=name)
-        turn = _turn_of(value)
-        reason, why = ("turned", f" is turned by {turn:g} degrees") if turn else self._objection(box, found)
+        turn = turn_of(value)
+        reason, why = ("turned", f" is turned by {turn} degrees") if turn else self._objection(box, found)
         if turn:
             found.incomplete.add(name)
         if reason:
@@ -273,12 +272,6 @@ class _BoxSorter:
     def _is_outside(self, box: ReturnedBox) -> bool:
         low, high = min(box.x1, box.y1), max(box.x2 - self.frame.width, box.y2 - self.frame.height)
         return low < -EDGE_TOLERANCE_PX or high > EDGE_TOLERANCE_PX
-
-
-def _turn_of(value: object) -> float:
-    """Return by how many degrees a tool says that the box is turned, 0 where it stands upright."""
-    stated = [value.get(name) for name in _TURNS] if isinstance(value, dict) else []
-    return next((turn for turn in stated if isinstance(turn, int | float) and turn is not True and turn % 180), 0.0)
 
 
 def _unknown_frame(name: str, frames: Mapping[str, SentFrame]) -> str:

@@ -48,6 +48,7 @@ def undo(  # noqa: PLR0913, PLR0917 one parameter an option
     """
     from cli.output import place_from
     from driveflow.by_hand import Said, kept_by_hand, said_by_hand, say_by_hand
+    from driveflow.storage.uris import writable
 
     store = place_from(workspace, profile).store
     records = _records(snapshot, store, (workspace, profile))
@@ -57,7 +58,7 @@ def undo(  # noqa: PLR0913, PLR0917 one parameter an option
         _refuse_unsaid([item[:16] for item in ids if item not in undone], "no drop of {} was undone")
     dropped = [_last_drop(frame_id, records) for frame_id in ids]
     name, at = signed(who), _now()
-    rows = [Said(about="keep", frame_id=item, who=name, at=at, why=why, yes=not take_back) for item in ids]
+    rows = [Said(about="keep", frame_id=item, who=name, at=at, why=writable(why), yes=not take_back) for item in ids]
     say_by_hand(store, rows)
     fate = "the filters decide again" if take_back else "stays from the next run on"
     lines = [
@@ -90,6 +91,7 @@ def not_duplicate(  # noqa: PLR0913, PLR0917 one parameter an option
     from cli.output import place_from
     from driveflow.by_hand import Said, not_duplicates, pair_of, said_by_hand, say_by_hand
     from driveflow.errors import UsageError
+    from driveflow.storage.uris import writable
 
     store = place_from(workspace, profile).store
     records = _records(snapshot, store, (workspace, profile))
@@ -104,7 +106,7 @@ def not_duplicate(  # noqa: PLR0913, PLR0917 one parameter an option
         twin=ids[1],
         who=signed(who),
         at=_now(),
-        why=why,
+        why=writable(why),
         yes=not take_back,
     )
     say_by_hand(store, [row])

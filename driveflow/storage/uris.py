@@ -24,6 +24,11 @@ class ObjectInfo:
     version: str  # changes whenever the bytes may have changed
 
 
+def writable(name: str) -> str:
+    r"""Return `name` as text that UTF-8 can hold; bytes that are no UTF-8 are spelled \xNN."""
+    return name.encode("utf-8", _ESCAPED).decode("utf-8", "backslashreplace")
+
+
 def join(uri: str, *parts: str) -> str:
     """Return the URI of `parts` under `uri`; parts are plain relative paths and are encoded here.
 

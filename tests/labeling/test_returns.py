@@ -124,6 +124,9 @@ def test_ac_c7_one_bad_frame_does_not_reject_the_whole_import(frame, reason):
         ({**box(), "x2": 10**30}, "outside"),
         ({**box(), "rotation": 30}, "turned"),
         ({**box(), "angle": -90.0}, "turned"),
+        ({**box(), "rotation": "30.0"}, "turned"),
+        ({**box(), "angle": " 12°"}, "turned"),
+        ({**box(), "rotation": 10**400 + 1}, "turned"),
         ({**box(), "attributes": deep(300)}, "broken_box"),
         (box(corners=(9, 1, 1, 9)), "negative_size"),
         (box(corners=(1, 9, 9, 1)), "negative_size"),
@@ -158,7 +161,7 @@ def test_a_box_that_says_nothing_of_its_class_is_quarantined_alone(bad, reason):
 
 
 def test_ac_c13_a_box_that_a_tool_turned_does_not_pass_for_an_upright_one():
-    frame = about("a", {**box(), "rotation": 12.5}, {**box("truck"), "rotation": 180, "angle": True})
+    frame = about("a", {**box(), "rotation": 12.5}, {**box("truck"), "rotation": "180", "angle": True, "turn": "left"})
 
     result = collected(MADE, MANIFEST, return_text(frame))
 

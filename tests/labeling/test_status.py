@@ -1,9 +1,14 @@
 """How far a campaign is."""
 
+import json
+import os
+from pathlib import Path
+
 import pytest
 
 from driveflow.errors import NotFoundError, UsageError
-from labeling.campaigns import close_campaign, find_campaign, open_manifest
+from labeling.campaigns import close_campaign, find_campaign, list_returns, open_manifest
+from labeling.collect import collect, load_request
 from labeling.hand_off import hand_off
 from labeling.status import campaign_status, frames_of_box
 from tests.labeling.made import (
@@ -55,6 +60,29 @@ def test_what_could_not_be_used_is_named(tmp_path, sent):
 
     assert status.refused == 1
     assert status.problems[0].startswith("returns/1.json: unknown_frame: ")
+
+
+def test_a_return_whose_name_is_no_utf8_is_read_and_named_in_letters(tmp_path, sent):
+    returns = tmp_path / "campaigns" / sent.campaign_id / "returns"
+    for name, frames in ((b"M\xe4rz.json", [about("a", box())]), (b"M\xe4rz-2.json", [about("elsewhere")])):
+        data = return_text(*frames, campaign_id=sent.campaign_id)
+        Path(os.fsdecode(os.path.join(os.fsencode(returns), name))).write_bytes(data)  # noqa: PTH118 a name in bytes
+    listed = [item.path for item in list_returns(tmp_path.as_uri(), [sent.campaign_id])]
+
+    request = load_request(tmp_path.as_uri(), [sent.campaign_id], tables([frame_row("a")]), listed)
+    taken = collect(request)
+
+    assert listed == [f"{sent.campaign_id}/returns/M\\xe4rz{end}.json" for end in ("-2", "")]
+    assert (taken.counts["returns_read"], taken.counts["boxes_taken"]) == (2, 1)
+    assert taken.quarantine["path"].to_pylist() == ["returns/M\\xe4rz-2.json"]
+
+
+def test_a_reason_that_is_no_utf8_is_kept_with_a_closed_campaign(tmp_path, sent):
+    close_campaign(tmp_path.as_uri(), sent.campaign_id, "ada", "verloren \udce4")
+
+    note = (tmp_path / "campaigns" / sent.campaign_id / "closed.json").read_text()
+
+    assert json.loads(note) == {"who": "ada", "why": "verloren \\xe4"}
 
 
 def test_the_same_answer_twice_counts_its_boxes_once(tmp_path, sent):
