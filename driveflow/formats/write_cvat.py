@@ -63,8 +63,8 @@ def _meta(walk: FrameWalk, names: Mapping[str, str]) -> Iterator[str]:
         regions += len(frame.ignore_regions)
         for box in frame.plain:
             for key, value in _said(box).items():
-                known = kinds[names[box.class_name]].setdefault(key, _kind(key, value))
-                kinds[names[box.class_name]][key] = known if known == _kind(key, value) else "text"
+                kind, known = _kind(key, value), kinds[names[box.class_name]]
+                known[key] = kind if known.get(key, kind) == kind else "text"
     yield "  <version>1.1</version>\n  <meta>\n    <project>\n      <labels>\n"
     for word, attributes in {**kinds, **({IGNORE_REGION: {}} if regions else {})}.items():
         yield f"        <label>{element('name', word)}<type>rectangle</type>\n          <attributes>\n"
