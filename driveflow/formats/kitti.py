@@ -78,7 +78,7 @@ class _Kitti:
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
     rows: BoxRows = field(init=False)
     drawn: set[str] = field(default_factory=set)  # classes of boxes without a score
-    scores: list[float] = field(default_factory=list)
+    scores: list[float] = field(default_factory=list)  # the least and the most of each file
     predictions: set[str] = field(default_factory=set)  # folders with scores
 
     def __post_init__(self) -> None:
@@ -98,8 +98,9 @@ class _Kitti:
         self.rows.add(_row(found.path, path, box) for box in said.boxes)
         self.drawn |= {box.class_name for box in said.boxes if box.score is None}
         scores = [box.score for box in said.boxes if box.score is not None]
-        self.predictions |= {folder_of(path)} if scores else set()
-        self.scores += scores
+        if scores:
+            self.predictions.add(folder_of(path))
+            self.scores += [min(scores), max(scores)]
         image = _image(found.path, path)
         self.images.append((image, bool(said.boxes) or not said.problems))
 
