@@ -82,13 +82,17 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
 
 def _dealt_out(drives: Mapping[str, str], metadata: Metadata, section: BatchSection) -> list[str]:
     """Note which drives lie in folders of several splits, where that was not stated."""
+    if section.drives != "auto" or section.drive:
+        return []
     guessed = {place: drive for place, drive in drives.items() if not metadata.rows.get(place, _NOTHING).drive}
-    dealt = across_splits(guessed) if section.drives == "auto" and not section.drive else []
+    dealt = across_splits(guessed)
+    if not dealt:
+        return []
     few = ", ".join(dealt[:_SHOWN]) + (", ..." if len(dealt) > _SHOWN else "")
     return [
         f"Drives that lie in folders of several splits: {len(dealt)} ({few}). Pictures of one recording, or made of one"
         " photo, look alike, so that each such drive goes into one split; `drives: folder` goes by folder instead."
-    ] if dealt else []  # fmt: skip
+    ]
 
 
 def _cut_drives(
