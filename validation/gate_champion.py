@@ -33,7 +33,7 @@ def champion_rules(gate: GateSection, comparison: Comparison) -> list[RuleResult
     judged = [one for one in asked[1:] if not too_small(one.part, gate) and one.part.change is not None]
     worse = _proven_worse([asked[0], *judged])
     proven = dict(zip([id(one) for one in judged], worse[1:], strict=True))
-    rules = [_headline(comparison, gate.max_drop, proven_worse=worse[0])]
+    rules = [_headline(comparison, gate, proven_worse=worse[0])]
     for one in asked[1:]:
         found = proven.get(id(one))
         rules.append(_slice(comparison, one, proven_worse=found) if found is not None else _unjudged(one, gate))
@@ -45,6 +45,13 @@ def too_small(part: Estimate, gate: GateSection) -> bool:
     groups = part.interval.drive_groups if part.interval is not None else 0
     counts = part.counts
     return counts.frames < gate.min_frames or min(groups, counts.drive_groups) < gate.min_drive_groups
+
+
+def stands_on(part: Estimate) -> str:
+    """Return in words what a number stands on: frames, drive groups, and how many of those have an object."""
+    counts, found = part.counts, part.interval
+    groups = f"{found.drive_groups}" if found is not None else "fewer than 2"
+    return f"{counts.frames} frames of {counts.drive_groups} drive groups, {groups} of them with an object"
 
 
 def signed(value: float) -> str:
@@ -77,13 +84,15 @@ def _proven_worse(claims: Sequence[_Asked]) -> list[bool]:
     return stands
 
 
-def _headline(comparison: Comparison, margin: float, *, proven_worse: bool) -> RuleResult:
-    part, name = comparison.overall, f"{comparison.metric} against the champion"
+def _headline(comparison: Comparison, gate: GateSection, *, proven_worse: bool) -> RuleResult:
+    part, margin, name = comparison.overall, gate.max_drop, f"{comparison.metric} against the champion"
     change = part.change
     if change is None or change.interval is None or part.value is None or part.champion is None:
         reason = f"{comparison.metric} cannot be compared: the hold-out has too few objects or drive groups."
         return RuleResult(name, "NEEDS DATA", reason, None, -margin, None, part.counts, is_difference=True)
     outcome, tail = _decided(change.interval, margin, proven_worse=proven_worse)
+    if outcome == "PASS" and too_small(part, gate):
+        outcome, tail = "NEEDS DATA", f"that stands on {stands_on(part)}, too few to judge by"
     reason = (
         f"{comparison.metric} is {part.value:.3f}, the champion's {part.champion:.3f}; the difference lies between "
         f"{signed(change.interval.low)} and {signed(change.interval.high)}: {tail}."
@@ -114,11 +123,9 @@ def _slice(comparison: Comparison, one: _Asked, *, proven_worse: bool) -> RuleRe
 
 def _unjudged(one: _Asked, gate: GateSection) -> RuleResult:
     counts: Counts = one.part.counts
-    groups = one.part.interval.drive_groups if one.part.interval is not None else 0
     reason = (
-        f"Slice {one.part.name} has {counts.frames} frames of {counts.drive_groups} drive groups, {groups} of them "
-        f"with an object: too few to judge ({gate.min_frames} frames of {gate.min_drive_groups} drive groups are "
-        "needed)."
+        f"Slice {one.part.name} has {stands_on(one.part)}: too few to judge ({gate.min_frames} frames of "
+        f"{gate.min_drive_groups} drive groups are needed)."
     )
     outcome: RuleOutcome = "NOT JUDGED"
     if one.required:

@@ -4,15 +4,15 @@ from dataclasses import replace
 
 from driveflow.errors import UsageError
 from driveflow.flow.sections import FloorSection, GateSection
-from validation.gate_champion import too_small
-from validation.model.compare import Counts, Draws, counted_rows, counts_of, counts_of_objects, estimate
+from validation.gate_champion import stands_on, too_small
+from validation.model.compare import Counts, Draws, Estimate, counted_rows, counts_of, counts_of_objects, estimate
 from validation.model.scene import Ints
 from validation.model.scored import Scored
 from validation.verdict import RuleOutcome, RuleResult
 
 
 def floor_rule(challenger: Scored, floor: FloorSection, gate: GateSection, draws: Draws) -> RuleResult:
-    """Return whether the challenger reaches a floor.
+    """Return whether the challenger reaches a floor; on too few drive groups with an object nothing reaches one.
 
     Raises:
         UsageError: the floor names a class or slice that is not there.
@@ -27,11 +27,11 @@ def floor_rule(challenger: Scored, floor: FloorSection, gate: GateSection, draws
         return RuleResult(name, "NEEDS DATA", reason, None, floor.at_least, None, found.counts)
     reached = found.value >= floor.at_least
     outcome: RuleOutcome = "PASS" if reached else "BLOCK"
-    if floor.slice and too_small(found, gate):
+    if too_small(found, gate) and (reached or floor.slice):
         outcome = "NEEDS DATA"
     reason = (
         f"{floor.metric} {place} is {found.value:.3f}, {'at or over' if reached else 'under'} the floor of "
-        f"{floor.at_least:.3f}{_on_little(outcome, found.counts)}."
+        f"{floor.at_least:.3f}{_on_little(outcome, found)}."
     ).replace("  ", " ")
     return RuleResult(name, outcome, reason, found.value, floor.at_least, found.interval, found.counts)
 
@@ -62,10 +62,8 @@ def _size_rule(name: str, have: int, need: int, what: str, counts: Counts) -> Ru
     return RuleResult(name, "PASS" if enough else "NEEDS DATA", reason, float(have), float(need), None, counts)
 
 
-def _on_little(outcome: RuleOutcome, counts: Counts) -> str:
-    if outcome != "NEEDS DATA":
-        return ""
-    return f", but it stands on {counts.frames} frames of {counts.drive_groups} drive groups only"
+def _on_little(outcome: RuleOutcome, found: Estimate) -> str:
+    return f", but it stands on {stands_on(found)} only" if outcome == "NEEDS DATA" else ""
 
 
 def _where(model: Scored, floor: FloorSection) -> tuple[Scored, Ints, int | None]:

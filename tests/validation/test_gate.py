@@ -1,12 +1,16 @@
 """The gate says PASS, BLOCK or NEEDS DATA, always, and why."""
 
+from dataclasses import replace
+
 import pytest
 
 from driveflow.errors import InvalidInputError, UsageError
 from driveflow.flow.sections import FloorSection, GateSection
 from tests.validation.drives import NO_LEAK, Drives, evaluate_drives, measure
+from tests.validation.scenes import frames_table, simple, square
 from validation.gate import JudgeRequest, Verdict, judge
 from validation.leak import Leak, LeakReport
+from validation.model.evaluate import evaluate
 from validation.model.evaluation import Evaluation
 
 DRIVES = Drives()
@@ -20,6 +24,10 @@ def good() -> Evaluation:
 
 def _judge(challenger, champion=None, gate=FLOOR, leak=NO_LEAK) -> Verdict:
     return judge(JudgeRequest(challenger, champion, gate, leak))
+
+
+def _empty(drives):
+    return frames_table(drives, ("bus", "car"))
 
 
 def _rules(verdict: Verdict) -> dict[str, str]:
@@ -153,6 +161,24 @@ def test_a_floor_on_what_the_holdout_does_not_have_needs_data():
 
     assert verdict.outcome == "NEEDS DATA"
     assert "no such object" in verdict.reason
+
+
+@pytest.mark.parametrize("class_name", ["", "bus"])
+def test_what_is_found_in_too_few_drives_reaches_no_floor_and_equals_no_champion(class_name):
+    drives = [f"drive-{number:02d}" for number in range(30)]
+    truth = [(drive, "bus", square(0)) for drive in drives[:2]]
+    models = [
+        evaluate(replace(simple(truth, [(*row, 0.9) for row in truth], model_digest=name), frames=_empty(drives)))
+        for name in ("challenger", "champion")
+    ]
+    floor = FloorSection(metric="AP50", class_name=class_name, at_least=0.5)
+
+    verdict = _judge(*models, gate=GateSection(floors=(floor,)))
+
+    headline, floored = verdict.rules[:2]
+    assert (verdict.outcome, headline.outcome, floored.outcome) == ("NEEDS DATA", "NEEDS DATA", "NEEDS DATA")
+    assert (headline.value, floored.value) == (0.0, pytest.approx(1.0))
+    assert all("30 frames of 30 drive groups, 2 of them with an object" in rule.reason for rule in (headline, floored))
 
 
 @pytest.mark.parametrize("floor", [{"slice": "fog"}, {"class_name": "tank"}])

@@ -1,8 +1,12 @@
 """A slice of some objects is compared and judged by these objects alone, in a run and from the JSON."""
 
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 import pytest
 
+from driveflow.errors import InvalidInputError
 from driveflow.flow.sections import SliceSection
 from tests.validation.scenes import simple, square
 from validation.model.compare import Draws, compare
@@ -44,3 +48,18 @@ def test_the_json_of_two_evaluations_gives_the_same_comparison_as_the_run():
     kept = [read_scored(write_scored(scored_of(model)), "a.json") for model in models]
 
     assert compare(kept[0], kept[1], "AP50", FEW) == compare(models[0], models[1], "AP50", FEW)
+
+
+def test_slices_of_other_objects_in_the_same_frames_are_another_hold_out():
+    hidden = SliceSection(name="hidden", by=("occlusion",))
+    models = []
+    for levels in ((0, 2), (2, 0)):
+        request = simple([("f", "car", square(0)), ("f", "car", square(50))], [("f", "car", square(0), 0.9)])
+        rows = zip(request.boxes.to_pylist(), levels, strict=True)
+        told = [{**row, "attributes": f'{{"occluded": {level}}}'} for row, level in rows]
+        boxes = pa.Table.from_pylist(told, request.boxes.schema)
+        models.append(evaluate(replace(request, boxes=boxes, slices=(hidden,))))
+
+    assert [part.name for part in models[0].per_slice] == [part.name for part in models[1].per_slice]
+    with pytest.raises(InvalidInputError, match="different hold-outs"):
+        compare(*models, "AP50", FEW)

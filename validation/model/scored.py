@@ -2,6 +2,7 @@
 
 import functools
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 
@@ -14,7 +15,7 @@ from validation.model.dimensions import box_values
 from validation.model.evaluation import Evaluation
 from validation.model.places import Places, frame_key, no_places, places, tenths
 from validation.model.scene import Bools, Ints
-from validation.model.slices import inside_of
+from validation.model.slices import Inside, inside_of
 from validation.model.sweep import Sweep, sweep_of
 
 _STATISTICS = "validation.model"
@@ -86,16 +87,16 @@ def scored_of(evaluation: Evaluation | Scored) -> Scored:
         return evaluation
     scene = evaluation.scene
     truth, detected, false = scene.truth, scene.detected, evaluation.mistakes.false
-    real = ~truth.ignore
+    real, insides = ~truth.ignore, _insides(evaluation)
     return Scored(
-        measure=Measure(_holdout_digest(evaluation), evaluation_code(), scene.mode),
+        measure=Measure(_holdout_digest(evaluation, insides), evaluation_code(), scene.mode),
         holdout_id=evaluation.holdout_id,
         model_digest=evaluation.model_digest,
         classes=scene.classes,
         frame_group=scene.frame_group,
         annotated=scene.annotated,
         sweep=sweep_of(scene, evaluation.matches),
-        slices=_slices(evaluation),
+        slices=_slices(evaluation, insides),
         frame_key=np.array([frame_key(name) for name in scene.frame_ids], np.uint64),
         object_corners=tenths(truth.corners[real]),
         object_found=_shown(evaluation)[real],
@@ -105,10 +106,14 @@ def scored_of(evaluation: Evaluation | Scored) -> Scored:
     )
 
 
-def _slices(evaluation: Evaluation) -> tuple[ScoredSlice, ...]:
+def _insides(evaluation: Evaluation) -> tuple[Inside | None, ...]:
     scene = evaluation.scene
     values = {name: box_values(scene, name) for name in BOX_DIMENSIONS}
-    insides = (inside_of(scene, part, values) for part in evaluation.per_slice)
+    return tuple(inside_of(scene, part, values) for part in evaluation.per_slice)
+
+
+def _slices(evaluation: Evaluation, insides: Sequence[Inside | None]) -> tuple[ScoredSlice, ...]:
+    scene = evaluation.scene
     return tuple(
         ScoredSlice(part.name, part.rows, None if inside is None else sweep_of(scene, evaluation.matches, inside))
         for part, inside in zip(evaluation.per_slice, insides, strict=True)
@@ -134,16 +139,16 @@ def _shown(evaluation: Evaluation) -> Bools:
     return shown
 
 
-def _holdout_digest(evaluation: Evaluation) -> str:
+def _holdout_digest(evaluation: Evaluation, insides: Sequence[Inside | None]) -> str:
     scene = evaluation.scene
     total = hashlib.sha256()
     for names in (scene.frame_ids, scene.classes, scene.groups):
         total.update("\n".join(names).encode("utf-8", "surrogatepass") + b"\0")
     truth = scene.truth
     arrays = [scene.frame_group, scene.annotated, truth.frame, truth.label, truth.corners, truth.ignore]
-    for part in evaluation.per_slice:
+    for part, inside in zip(evaluation.per_slice, insides, strict=True):
         total.update(part.name.encode("utf-8", "surrogatepass") + b"\0")
-        arrays.append(part.rows)
+        arrays += [part.rows, *([] if inside is None else [inside.objects])]
     for values in arrays:
         total.update(f"{values.shape}{values.dtype}".encode())
         total.update(np.ascontiguousarray(values).tobytes())
