@@ -77,7 +77,7 @@ def verify_snapshot(uri: str) -> None:
         _verify_parts(folder, parts)
     if record_id:
         home = join(folder, "made_by", record_id)
-        _verify_parts(home, record_parts(home))
+        _verify_parts(home, _record_parts(home))
 
 
 def read_part(folder: str, part: Part) -> bytes:
@@ -93,9 +93,24 @@ def read_part(folder: str, part: Part) -> bytes:
     return data
 
 
-def record_parts(home: str) -> tuple[Part, ...]:
-    """Return the files of the record in the folder `home`."""
-    return _parts(cast("Iterable[Mapping[str, str]]", read_record(home)["parts"]))
+def record_part(home: str, name: str) -> Part:
+    """Return the file `name` of the record in the folder `home`.
+
+    Raises:
+        NotFoundError: there is no record.
+        IntegrityError: the record is not what was written there.
+    """
+    found = next((part for part in _record_parts(home) if part.name == name), None)
+    if found is None:
+        raise IntegrityError(f"{home}/record.json, which has no {name}, is not what was written there; {WRITTEN_ANEW}")
+    return found
+
+
+def _record_parts(home: str) -> tuple[Part, ...]:
+    try:
+        return _parts(cast("Iterable[Mapping[str, str]]", read_record(home)["parts"]))
+    except (ValueError, KeyError, TypeError) as error:
+        raise IntegrityError(f"{home}/record.json is not what was written there; {WRITTEN_ANEW}") from error
 
 
 def _parts(values: Iterable[Mapping[str, str]]) -> tuple[Part, ...]:

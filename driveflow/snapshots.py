@@ -19,7 +19,7 @@ from driveflow.snapshot_files import (
     read_manifest,
     read_part,
     read_record,
-    record_parts,
+    record_part,
     verify_snapshot,
 )
 from driveflow.storage.objects import join, list_objects, write_bytes
@@ -154,7 +154,7 @@ class Snapshot:
         if not self.record_id:
             return schema.empty_table()
         home = join(self.folder, "made_by", self.record_id)
-        return _read_parts(home, [part for part in record_parts(home) if part.name == f"{name}.parquet"], schema)
+        return _read_parts(home, [record_part(home, f"{name}.parquet")], schema)
 
 
 def snapshot_id(tables: SnapshotTables) -> str:

@@ -105,6 +105,19 @@ def test_a_damaged_file_is_named_by_whoever_reads_it_with_what_mends_it(tmp_path
             read()
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [("parts", "partz"), ("quarantine.parquet", "quarantine.parquez"), ("sha256", "sha257"), ("bytes", "bytez")],
+)
+def test_a_record_that_no_longer_names_its_files_is_damaged(tmp_path, small_tables, damage):
+    snapshot = write_snapshot(tmp_path.as_uri(), small_tables, Beside(), {"step": "test"})
+    record = tmp_path / "snapshots" / snapshot.snapshot_id / "made_by" / snapshot.record_id / "record.json"
+    record.write_text(record.read_text().replace(*damage))
+
+    with pytest.raises(IntegrityError, match=r"record\.json.* is not what was written there; the import or merge"):
+        snapshot.quarantine()
+
+
 @given(data=st.data())
 @settings(max_examples=20, deadline=None)
 def test_no_bit_of_a_table_changes_unnoticed(tmp_path_factory, data):
