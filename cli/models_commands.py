@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cli.moments import span_of
+from cli.never_compared import tell_never_compared
 from cli.output import DEFAULT_WORKSPACE, Output, ProfileHere, Workspace, as_text, emit, table
 from cli.set_aside_command import set_aside
 from cli.who import signed
@@ -130,7 +131,9 @@ def promote(  # noqa: PLR0913, PLR0917 one parameter an option
     """
     from registry.records import Act
 
-    row = _registry(workspace, profile).promote(model, version, Act(who=signed(who), why=why))
+    registry, act = _registry(workspace, profile), Act(who=signed(who), why=why)
+    tell_never_compared(registry, model, version)
+    row = registry.promote(model, version, act)
     emit(_line(row), output, f"{model}/{row.version} is {row.state}.")
 
 

@@ -7,13 +7,16 @@ from driveflow.ledger.rows import DecisionRow, ModelVersionRow
 from registry.records import FileCheck, VersionCheck
 
 
-def require_pass(ledger: Ledger, digest: str, holdout_uri: str = "") -> DecisionRow:
-    """Return the newest gate decision on the model, on one hold-out where that is named; it is a PASS.
+def require_pass(ledger: Ledger, model: str, digest: str, holdout_uri: str = "") -> DecisionRow:
+    """Return the newest gate decision on a digest under a model's name, on one hold-out where that is named: a PASS.
+
+    What the gate of another model said of the same bytes is of other rules, and counts neither for nor against.
 
     Raises:
         GateError: the newest decision is no PASS, or there is none.
     """
-    found = [row for row in ledger.decisions(digest=digest) if holdout_uri in ("", row.holdout_uri)]
+    said = (row for row in ledger.decisions(digest=digest) if row.model == model)
+    found = [row for row in said if holdout_uri in ("", row.holdout_uri)]
     if not found:
         where = f" on {holdout_uri}" if holdout_uri else ""
         raise GateError(f"No gate has judged model {digest[:12]}{where}; only a PASS makes it a version.")
@@ -22,6 +25,23 @@ def require_pass(ledger: Ledger, digest: str, holdout_uri: str = "") -> Decision
         report = f" Report: {newest.report_uri}" if newest.report_uri else ""
         raise GateError(f"The gate says {newest.verdict} of model {digest[:12]}; only a PASS may go on.{report}")
     return newest
+
+
+def require_beside(version: ModelVersionRow, present: ModelVersionRow | None, beside: str) -> None:
+    """Refuse where the champion is no longer the one `beside` which the version was judged, empty where none was.
+
+    Raises:
+        GateError: it is another, or gone.
+    """
+    digest = present.digest if present is not None else ""
+    if digest == beside:
+        return
+    now = f"version {present.version} is champion now" if present is not None else "there is no champion now"
+    then = f"champion {beside[:12]}" if beside else "no champion"
+    raise GateError(
+        f"Version {version.version} of {version.model} was judged beside {then}, and {now}: the two were not compared. "
+        "It waits as a candidate; judge it again, or promote it with a reason."
+    )
 
 
 def require_bound(version: ModelVersionRow) -> None:

@@ -8,7 +8,7 @@ from driveflow.errors import GateError, InvalidInputError, NotFoundError, UsageE
 from driveflow.ledger.ledger import Ledger
 from driveflow.ledger.rows import DecisionRow, ModelEventRow, ModelVersionRow, TrainedModelRow, timestamp
 from registry.moves import Move, event_key, make_move
-from registry.proofs import check_version, require_bound, require_pass, require_whole
+from registry.proofs import check_version, require_beside, require_bound, require_pass, require_whole
 from registry.records import Act, Judgement, NewModel, Reign, VersionCheck, VersionDetail
 
 CROWNING = ("promoted", "rolled_back")  # events after which a version is champion
@@ -66,8 +66,8 @@ class Registry:
         trained = self._ledger.trained(digest)
         if trained is None:
             raise NotFoundError(f"No model with the digest {digest!r} was recorded.")
-        decision = require_pass(self._ledger, digest, holdout_uri)
         name = model or trained.model
+        decision = require_pass(self._ledger, name, digest, holdout_uri)
         row = ModelVersionRow(
             model=name,
             digest=digest,
@@ -80,14 +80,16 @@ class Registry:
         event = _event(name, digest, "registered", act)
         return self._ledger.add_version(row, event, lambda: _whole(digest, trained.model_uri))
 
-    def promote(self, model: str, version: int | str, act: Act) -> ModelVersionRow:
+    def promote(self, model: str, version: int | str, act: Act, beside: str | None = None) -> ModelVersionRow:
         """Make a candidate the champion and the champion before it retired; return the version as it is then.
 
         `version` is a number, or a digest or the first 8 or more letters of one. Who is champion already stays so.
+        `beside` is the digest of the champion that must still be it, empty for none; None: a person answers for it.
 
         Raises:
             NotFoundError: there is no such version.
-            GateError: its PASS is missing, is of another model, or a newer judgement took it back.
+            GateError: its PASS is missing, is of another model, or a newer judgement took it back; or the champion is
+                not the one `beside` which it was judged.
             UsageError: it is retired; `rollback` brings a former champion back.
             IntegrityError: its bytes are broken.
         """
@@ -98,9 +100,12 @@ class Registry:
             if target.state == "retired":
                 raise UsageError(f"Version {target.version} of {model} is retired; rollback brings champions back.")
             require_bound(target)
-            require_pass(self._ledger, target.digest)
+            require_pass(self._ledger, model, target.digest)
             _whole(target.digest, target.model_uri)
-            move = Move("promoted", target, self._ledger.champion(model), act)
+            present = self._ledger.champion(model)
+            if beside is not None:
+                require_beside(target, present, beside)
+            move = Move("promoted", target, present, act)
             if make_move(self._ledger, move, self.history(model)):
                 return self.version(model, target.version)
         raise InvalidInputError(f"Version {version} of {model} was not promoted: others keep moving it; try again.")
@@ -251,7 +256,7 @@ class Registry:
             return
         for trained in self._ledger.trained_models(model, limit=10_000):
             if trained.digest.startswith(name):
-                require_pass(self._ledger, trained.digest)
+                require_pass(self._ledger, model, trained.digest)
                 raise GateError(
                     f"Model {trained.digest[:12]} passed, but was never registered as a version of {model}."
                 )

@@ -47,7 +47,6 @@ def set_champion_aside(ledger: Ledger, model: str, act: Act, until: datetime, no
         detail={"digest": found.digest, "version": found.version, "why": found.why, "until": found.until},
         at=timestamp(now),
     )
-    ledger.add_audit(note)
     event = ModelEventRow(
         event_key=key,
         model=model,
@@ -58,7 +57,7 @@ def set_champion_aside(ledger: Ledger, model: str, act: Act, until: datetime, no
         why=f"until {found.until}: {act.why}",
         at=timestamp(now),
     )
-    ledger.add_event(event)
+    ledger.add_event(event, note)
     return found
 
 

@@ -123,8 +123,13 @@ def _model_sections(flow: "Flow", world: "World") -> dict[str, Json]:
             "validation": plain["validation"],
             "gate": plain["gate"],
         },
-        "promote": {**seen, "promote": flow.registry.promote},
+        "promote": {**seen, "promote": flow.registry.promote, "beside": _in_place(world)},
     }
+
+
+def _in_place(world: "World") -> str:
+    """Return the digest of the champion, of one that is set aside too; empty where there is none."""
+    return world.champion_away.get("champion", "") or world.champion_uri.rpartition("/")[2]
 
 
 def _size(flow: "Flow") -> Json:

@@ -42,25 +42,33 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     )
     registry = Registry(context.ledger, context.place.store)
     registry.record_trained(made, judgement)
-    version = _register(context, registry, judgement)
+    version, waits = _register(context, registry, judgement)
     state = version.state if version else "not registered"
     rows = [("verdict", judgement.outcome), ("version", version.version if version else "none"), ("state", state)]
     reason = str(judgement.detail.get("reason", ""))
     return StepResult(
         outputs={"version": f"{version.model}/{version.version}" if version else "", "state": state},
         counts={"registered": int(version is not None), "champion": int(state == "champion")},
-        pages={"summary": f"# {settings['model']}\n\n{markdown_table(('what', 'is'), rows)}\n{reason}\n"},
+        pages={"summary": f"# {settings['model']}\n\n{markdown_table(('what', 'is'), rows)}\n{reason}\n{waits}"},
+        notes=(waits,) if waits else (),
     )
 
 
-def _register(context: StepContext, registry: "Registry", judgement: "Judgement") -> "ModelVersionRow | None":
+def _register(
+    context: StepContext, registry: "Registry", judgement: "Judgement"
+) -> "tuple[ModelVersionRow | None, str]":
+    """Return the version, and why it waits where it was to be promoted and may not be."""
+    from driveflow.errors import GateError
     from registry.records import Act
 
     settings: Any = context.settings
     if judgement.outcome != "PASS":
-        return None
+        return None, ""
     act = Act(who=f"run {context.run_id}", why=f"the gate passed it: {judgement.detail.get('reason', '')}")
     version = registry.register(judgement.digest, judgement.holdout_uri, act, settings["model"])
     if settings["promote"] == "auto" and version.state == "candidate":
-        return registry.promote(version.model, version.version, act)
-    return version
+        try:
+            return registry.promote(version.model, version.version, act, settings.get("beside")), ""
+        except GateError as error:
+            return version, str(error)
+    return version, ""

@@ -7,8 +7,16 @@ from sqlalchemy import ColumnElement, Connection, func, or_, select, update
 
 from driveflow.errors import InvalidInputError, NotFoundError
 from driveflow.ledger.database import Database, fetch, first, insert_once, upsert
-from driveflow.ledger.rows import DecisionRow, ModelEventRow, ModelVersionRow, OutboxRow, StateMove, TrainedModelRow
-from driveflow.ledger.tables import DECISIONS, MODEL_EVENTS, MODEL_VERSIONS, OUTBOX, TRAINED_MODELS
+from driveflow.ledger.rows import (
+    AuditRow,
+    DecisionRow,
+    ModelEventRow,
+    ModelVersionRow,
+    OutboxRow,
+    StateMove,
+    TrainedModelRow,
+)
+from driveflow.ledger.tables import AUDIT, DECISIONS, MODEL_EVENTS, MODEL_VERSIONS, OUTBOX, TRAINED_MODELS
 
 
 class ModelChapter:
@@ -117,9 +125,11 @@ class ModelChapter:
         with self._database.writing(f"model {model}"):
             yield
 
-    def add_event(self, event: ModelEventRow) -> bool:
-        """Note an event; False where its key was noted before."""
+    def add_event(self, event: ModelEventRow, audit: AuditRow | None = None) -> bool:
+        """Note an event, and with it what the audit says of it; False where its key was noted before."""
         with self._database.writing() as connection:
+            if audit is not None:
+                insert_once(connection, AUDIT, audit, at=audit.at or self._database.now())
             return insert_once(connection, MODEL_EVENTS, event, at=event.at or self._database.now())
 
     def versions(self, model: str = "") -> list[ModelVersionRow]:

@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -6,7 +7,19 @@ from cli.output import place_from
 from driveflow.ledger.ledger import open_ledger
 from registry.registry import Registry
 from tests.cli.calling import call
-from tests.registry.made import MODEL, file_of, promoted, recorded, registered, states
+from tests.registry.made import (
+    ACT,
+    HOLDOUT,
+    MODEL,
+    file_of,
+    judged,
+    new_model,
+    promoted,
+    recorded,
+    registered,
+    states,
+    trained,
+)
 
 
 @pytest.fixture
@@ -76,6 +89,27 @@ def test_show_as_text_names_report_and_reason(registry, capsys):
 
     assert f"report_uri: file:///reports/{version.digest}.html" in out
     assert "it is better" in out
+
+
+@pytest.mark.parametrize(
+    ("champion", "told"),
+    [("", "by floors alone: it was never compared with version 1"), ("b" * 64, "judged beside champion bbb")],
+)
+def test_who_promotes_is_told_that_the_champion_was_never_compared_with(registry, capsys, champion, told):
+    first = promoted(registry, "a")
+    for name, beside in (("b", champion), ("c", first.digest)):
+        folder = trained(registry, name)
+        said = replace(judged(folder.digest), detail={"reason": "measured", "champion": beside})
+        registry.record_trained(new_model(folder), said)
+        registry.register(folder.digest, HOLDOUT, ACT)
+
+    words = []
+    for version in ("3", "2"):
+        words.append(call(capsys, "models", "promote", MODEL, version, "--why", "seen")[2])
+        registry.rollback(MODEL, ACT, 1)
+
+    assert words[0] == ""
+    assert told in words[1]
 
 
 def test_promote_rollback_and_history_tell_who_and_why(registry, capsys):

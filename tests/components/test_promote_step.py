@@ -39,6 +39,22 @@ def test_ac_o22_a_run_ends_with_a_candidate_and_a_person_promotes_it_days_later(
     assert len(registry.versions(MODEL)) == 1
 
 
+def test_of_two_runs_beside_one_champion_the_second_waits_and_says_why(passed):
+    step, registry, inputs = passed
+    step.settings.update(promote="auto", beside="")
+    first = promote_model.work(step, inputs)
+    other = trained(registry, "b")
+    verdict = {**json.loads(read_object(inputs["verdict"])), "digest": other.digest}
+    uri = put_object(step.place.store, canonical_json(verdict).encode(), ".json")
+
+    second = promote_model.work(step, {**inputs, "model": other.uri, "verdict": uri})
+
+    assert (first.outputs, first.notes) == ({"version": "city/1", "state": "champion"}, ())
+    assert second.outputs == {"version": "city/2", "state": "candidate"}
+    assert "judged beside no champion, and version 1 is champion now" in second.notes[0]
+    assert second.notes[0] in second.pages["summary"]
+
+
 def test_ac_e6_a_flow_that_calls_its_model_otherwise_gets_a_version_of_that_name(passed):
     step, registry, inputs = passed
     promote_model.work(step, inputs)

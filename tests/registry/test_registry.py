@@ -281,6 +281,34 @@ def test_a_version_whose_judgement_was_taken_back_is_not_promoted(registry):
         registry.promote(MODEL, 1, ACT)
 
 
+def test_the_gate_of_another_name_takes_no_judgement_on_the_same_bytes_back(registry):
+    digest = registered(registry, "a").digest
+    folder = trained(registry, "a")
+    registry.record_trained(new_model(folder, "run-2", "town"), judged(digest, "BLOCK"))
+
+    assert registry.promote(MODEL, 1, ACT).state == "champion"
+    with pytest.raises(GateError, match="says BLOCK"):
+        registry.register(digest, HOLDOUT, ACT, "town")
+    recorded(registry, "a", run_id="run-3")
+    with pytest.raises(GateError, match="says BLOCK"):
+        registry.register(digest, HOLDOUT, ACT, "town")
+
+
+def test_what_was_judged_beside_another_champion_is_not_promoted_by_itself(registry):
+    first = promoted(registry, "a")
+    for name in ("b", "c"):
+        registered(registry, name)
+    second = registry.promote(MODEL, 2, ACT, beside=first.digest)
+
+    for beside in (first.digest, ""):
+        with pytest.raises(GateError, match="version 2 is champion now: the two were not compared"):
+            registry.promote(MODEL, 3, ACT, beside=beside)
+
+    assert states(registry) == {1: "retired", 2: "champion", 3: "candidate"}
+    assert registry.promote(MODEL, 2, ACT, beside=first.digest) == second  # again, after a kill
+    assert registry.promote(MODEL, 3, ACT).state == "champion"
+
+
 @pytest.mark.parametrize(
     "verdict", [{}, {"outcome": "BLOCK"}, {"outcome": "PASS", "digest": "other", "holdout_uri": HOLDOUT}]
 )

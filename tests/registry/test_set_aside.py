@@ -5,8 +5,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from driveflow.errors import NotFoundError, UsageError
+from driveflow.ledger import models
 from driveflow.ledger.ledger import open_ledger, sqlite_url
 from driveflow.ledger.rows import ModelEventRow, ModelVersionRow, StateMove
+from driveflow.ledger.tables import MODEL_EVENTS
 from registry.records import Act
 from registry.set_aside import champion_set_aside, set_champion_aside
 
@@ -53,6 +55,23 @@ def test_ac_d13_it_stands_in_the_audit_and_in_the_history(ledger):
     assert "until 2026-12-07" in event.why
     assert "its trainer is gone" in event.why
     assert ledger.audit("model city")[0].detail["until"].startswith("2026-12-07")
+
+
+def test_who_is_killed_while_setting_a_champion_aside_leaves_all_of_it_or_nothing(ledger, monkeypatch):
+    _crown(ledger, "a" * 64)
+
+    def insert_once(connection, table, *rest, **filled):
+        if table is MODEL_EVENTS:
+            raise KeyboardInterrupt
+        return write(connection, table, *rest, **filled)
+
+    write = models.insert_once
+    monkeypatch.setattr(models, "insert_once", insert_once)
+    with pytest.raises(KeyboardInterrupt):
+        set_champion_aside(ledger, "city", ACT, NOW + timedelta(days=7), NOW)
+
+    assert champion_set_aside(ledger, "city", NOW) is None
+    assert ledger.audit("model city") == []
 
 
 def test_a_later_note_replaces_an_earlier_one_and_a_new_champion_is_not_meant(ledger):
