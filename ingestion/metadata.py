@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from driveflow.formats.label_set import LabelFiles, LabelProblem
+from driveflow.formats.label_set import LabelFiles, LabelProblem, ProblemList
 from driveflow.formats.near_time import NearTimes
 from driveflow.formats.path_index import folder_of, plain_path, under
-from driveflow.formats.problem_list import ProblemList
 from driveflow.tables import CLOCKS
 from ingestion.capture_times import COUNTS, MOMENT, OFFSET, CaptureTime, TimeCellError, count_ns, moment_ns
 from ingestion.column_names import misnamed
@@ -82,7 +81,7 @@ class _Sheet:
         return next(filter(None, ways if self.beside else ways[::-1]), None)
 
     def report(self, line: int | None, reason: str, detail: str) -> None:
-        self.problems.add(LabelProblem(self.path, reason, detail, line))
+        self.problems.append(LabelProblem(self.path, reason, detail, line))
         self.unread += [f"cannot be read, {detail}"] if line is None else []
 
 

@@ -30,7 +30,6 @@ from driveflow.formats.label_set import (
 )
 from driveflow.formats.path_index import folder_of
 from driveflow.formats.picture_finder import Found, PictureFinder
-from driveflow.formats.problem_list import ProblemList
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import spell_split, split_of_folders
 from driveflow.formats.xml_tree import XmlElement, XmlError, iter_xml
@@ -79,7 +78,6 @@ class _CvatFile:
     video: Sequence[str] | None = None  # the frames of the video file beside, looked for once
     is_whole: bool = True  # a track may be missing where not, so that no frame of a video is fully labeled
     others: Counter[str] = field(default_factory=Counter)  # shapes that are no boxes
-    problems: ProblemList = field(default_factory=ProblemList)
 
     def __post_init__(self) -> None:
         self.rows = BoxRows(self.builder)
@@ -101,7 +99,7 @@ class _CvatFile:
         self._finish()
 
     def _problem(self, reason: str, detail: str, line: int | None, boxes: int = 0) -> None:
-        self.problems.add(LabelProblem(self.path, reason, detail, line, boxes))
+        self.builder.problems.append(LabelProblem(self.path, reason, detail, line, boxes))
 
     def _read_image(self, element: XmlElement) -> None:
         said = element.attributes
@@ -239,7 +237,6 @@ class _CvatFile:
         for image, usable in self.images:
             self.builder.add_image(replace(image, class_list=number if usable else None))
         self.rows.flush()
-        self.builder.problems += self.problems
         if self.others:
             counted = ", ".join(f"{count} {tag}" for tag, count in sorted(self.others.items()))
             self.builder.notes.append(f"{self.path} has shapes that are no boxes, which were not read: {counted}.")

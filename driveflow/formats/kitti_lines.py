@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from driveflow.canonical import Json
-from driveflow.formats.label_set import LabelProblem
-from driveflow.formats.problem_list import ProblemList
+from driveflow.formats.label_set import LabelProblem, ProblemList
 from driveflow.formats.shapes import Corners, has_area
 
 _VALUES: Final = 14
@@ -33,7 +32,7 @@ class KittiText:
     """A whole label file."""
 
     boxes: tuple[KittiBox, ...]
-    problems: tuple[LabelProblem, ...]
+    problems: ProblemList
 
 
 class _LineError(ValueError):
@@ -63,8 +62,8 @@ def read_kitti_text(path: str, text: str) -> KittiText:
             boxes.append(_read_line(number, line))
         except _LineError as error:
             reason, detail = error.args
-            problems.add(LabelProblem(path, reason, detail, number, boxes=1))
-    return KittiText(tuple(boxes), tuple(problems))
+            problems.append(LabelProblem(path, reason, detail, number, boxes=1))
+    return KittiText(tuple(boxes), problems)
 
 
 def _columns(line: str) -> tuple[str, list[float]]:

@@ -12,7 +12,6 @@ from driveflow.errors import NotFoundError
 from driveflow.formats.label_set import LABEL_BOXES, ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.label_set import names_ignore_region as names_no_class
 from driveflow.formats.picture_finder import Found, PictureFinder
-from driveflow.formats.problem_list import ProblemList
 from driveflow.formats.sniff import Sniffer, within
 
 BoxRow = Mapping[str, object]
@@ -46,11 +45,10 @@ class LabelCollector:
         self._images: dict[str, list[tuple[ImageLabels, bool]]] = defaultdict(list)  # by label file
         self._rows: list[tuple[object, ...]] = []  # in the order of LABEL_BOXES
         self._listings: Counter[tuple[str, str]] = Counter()
-        self._problems = ProblemList()
 
     def problem(self, path: str, reason: str, detail: str, *, boxes: int = 0, line: int | None = None) -> None:
         """Add one thing that could not be used."""
-        self._problems.add(LabelProblem(path, reason, detail, line, boxes))
+        self.builder.problems.append(LabelProblem(path, reason, detail, line, boxes))
 
     def lose(self, label_file: str, found: Found, *, boxes: int, line: int | None = None) -> None:
         """Report that the picture of `boxes` boxes was not found."""
@@ -106,7 +104,6 @@ class LabelCollector:
         for image, looked in (pair for images in self._images.values() for pair in images):
             known = not looked or image.class_list is not None
             self.builder.add_image(image if known else replace(image, class_list=number))
-        self.builder.problems += self._problems
         for what, count in sorted(self.left_out.items()):
             self.builder.notes.append(f"{count} {what}: left out, they are no boxes.")
         return self.builder.build()

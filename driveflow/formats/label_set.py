@@ -1,8 +1,9 @@
 """What a label format says about a batch, in the same two tables for every format."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol, Self
 
 import pyarrow as pa
 
@@ -67,6 +68,7 @@ IGNORE_REGION = "DontCare"
 Boxes whose class is this or another name that `names_ignore_region` knows are ignore regions of every class, unless the
 taxonomy says what that name means; readers give them `ignore` and leave the name out of the classes looked for.
 """
+_LISTED: Final = 10_000  # problems of one file and reason
 _IGNORE_NAMES = frozenset(["dontcare", "ignore", "ignored", "ignoreregion", "ignoredregion", "ignoreregions"])
 
 
@@ -99,6 +101,46 @@ class LabelProblem:
     detail: str
     line: int | None = None
     boxes: int = 0
+
+
+@dataclass(slots=True)
+class ProblemList:
+    """Problems in their order; of one file and reason no more are kept than a person will ever read."""
+
+    _kept: list[LabelProblem] = field(default_factory=list)
+    _listed: Counter[tuple[str, str]] = field(default_factory=Counter)
+    _more: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)  # problems, and their boxes
+
+    def append(self, problem: LabelProblem) -> None:
+        """Add one problem."""
+        spot = (problem.path, problem.reason)
+        if self._listed[spot] < _LISTED:
+            self._listed[spot] += 1
+            self._kept.append(problem)
+        else:
+            self._count(spot, 1, problem.boxes)
+
+    def __iadd__(self, problems: Iterable[LabelProblem]) -> Self:
+        """Add problems, and what another list has only counted."""
+        for problem in problems._kept if isinstance(problems, ProblemList) else problems:
+            self.append(problem)
+        for spot, counts in problems._more.items() if isinstance(problems, ProblemList) else ():
+            self._count(spot, *counts)
+        return self
+
+    def __len__(self) -> int:
+        """Return how many problems there are, listed or not."""
+        return len(self._kept) + sum(problems for problems, _ in self._more.values())
+
+    def __iter__(self) -> Iterator[LabelProblem]:
+        """Yield the problems, and of each file and reason with more of them how many, and their boxes."""
+        yield from self._kept
+        for (path, reason), (problems, boxes) in self._more.items():
+            yield LabelProblem(path, reason, f"{problems} more", None, boxes)
+
+    def _count(self, spot: tuple[str, str], problems: int, boxes: int) -> None:
+        known = self._more.get(spot, (0, 0))
+        self._more[spot] = (known[0] + problems, known[1] + boxes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +198,7 @@ class LabelSetBuilder:
         """Start with nothing."""
         self.files: set[str] = set()
         self.notes: list[str] = []
-        self.problems: list[LabelProblem] = []
+        self.problems = ProblemList()
         self._images: list[tuple[object, ...]] = []
         self._image_tables: list[pa.Table] = []
         self._boxes: list[pa.Table] = []

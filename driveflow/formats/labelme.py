@@ -78,11 +78,11 @@ class _LabelMe:
     def __post_init__(self) -> None:
         self.rows = BoxRows(self.builder)
 
-    def read(self, path: str, decode: Callable[[bytes], LabelMeDocument]) -> None:
+    def read(self, path: str, decode: Callable[[str, bytes], LabelMeDocument]) -> None:
         """Read one file."""
         self.builder.files.add(path)
         try:
-            document = decode(self.files.read(path))
+            document = decode(path, self.files.read(path))
         except DocumentError as error:
             self.builder.problems.append(LabelProblem(path, "label_syntax", str(error), error.line, error.boxes))
             return
@@ -92,7 +92,7 @@ class _LabelMe:
         if not found.path:
             self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, lost))
             return
-        self.builder.problems += [replace(problem, path=path) for problem in document.problems]
+        self.builder.problems += document.problems
         self.rows.add({**_row(shape), "path": found.path, "label_file": path} for shape in document.shapes)
         self.seen |= {shape.label for shape in document.shapes}
         image = ImageLabels(

@@ -10,8 +10,7 @@ import msgspec
 
 from driveflow.canonical import Json
 from driveflow.formats.coco_records import plain_json
-from driveflow.formats.label_set import LabelProblem
-from driveflow.formats.problem_list import ProblemList
+from driveflow.formats.label_set import LabelProblem, ProblemList
 from driveflow.formats.shapes import Corners, around, has_area
 from driveflow.formats.xml_tree import XmlElement, XmlError, read_xml
 
@@ -46,8 +45,9 @@ class LabelMeShape:
 
 @dataclass(slots=True)
 class LabelMeDocument:
-    """A whole file; `problems` have no path, `others` counts the shapes that are no boxes by kind."""
+    """The whole file at `path`; `others` counts the shapes that are no boxes by kind."""
 
+    path: str
     picture: str
     width: int | None
     height: int | None
@@ -58,7 +58,7 @@ class LabelMeDocument:
 
     def problem(self, reason: str, detail: str, line: int | None = None) -> None:
         """Note one shape that cannot be used."""
-        self.problems.add(LabelProblem("", reason, detail, line, 1))
+        self.problems.append(LabelProblem(self.path, reason, detail, line, 1))
 
 
 class _File(msgspec.Struct, rename="camel"):
@@ -86,8 +86,8 @@ class _Shape(msgspec.Struct):
     direction: float | None = None
 
 
-def decode_json(data: bytes) -> LabelMeDocument:
-    """Return what a JSON file says.
+def decode_json(path: str, data: bytes) -> LabelMeDocument:
+    """Return what the JSON file at `path` says.
 
     Raises:
         DocumentError: that is no JSON, or not LabelMe's.
@@ -98,6 +98,7 @@ def decode_json(data: bytes) -> LabelMeDocument:
         raise DocumentError(f"no LabelMe JSON: {error}"[:200], None, data.count(b'"points"')) from None
     flags = plain_json(file.flags)
     document = LabelMeDocument(
+        path,
         file.image_path or "",
         _pixels(file.image_width),
         _pixels(file.image_height),
@@ -108,8 +109,8 @@ def decode_json(data: bytes) -> LabelMeDocument:
     return document
 
 
-def decode_xml(data: bytes) -> LabelMeDocument:
-    """Return what a file of the old web tool says; deleted objects are passed over.
+def decode_xml(path: str, data: bytes) -> LabelMeDocument:
+    """Return what the file of the old web tool at `path` says; deleted objects are passed over.
 
     Raises:
         DocumentError: that is no XML.
@@ -120,7 +121,7 @@ def decode_xml(data: bytes) -> LabelMeDocument:
         raise DocumentError(str(error), error.line, data.count(b"<object>")) from None
     picture = "/".join(filter(None, (root.text_at("folder"), root.text_at("filename"))))
     size = [_pixels(root.text_at("imagesize", name)) for name in ("ncols", "nrows")]
-    document = LabelMeDocument(picture, size[0], size[1])
+    document = LabelMeDocument(path, picture, size[0], size[1])
     for element in root.all("object"):
         if element.text_at("deleted") == "1":
             continue

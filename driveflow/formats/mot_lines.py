@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from driveflow.formats.label_set import LabelProblem
-from driveflow.formats.problem_list import ProblemList
+from driveflow.formats.label_set import LabelProblem, ProblemList
 from driveflow.formats.shapes import Corners, has_area
 
 CLASSES: Final = (
@@ -43,7 +42,7 @@ class MotText:
     """
 
     boxes: tuple[MotBox, ...]
-    problems: tuple[LabelProblem, ...]
+    problems: ProblemList
     unknown: dict[int, str]
     spoiled: frozenset[int]
 
@@ -87,11 +86,11 @@ def read_mot_text(path: str, text: str, names: Sequence[str]) -> MotText:
             boxes.append(_read_line(number, line, names))
         except _LineError as error:
             reason, detail, frame = error.args
-            problems.add(LabelProblem(path, reason, detail, number, boxes=1))
+            problems.append(LabelProblem(path, reason, detail, number, boxes=1))
             spoiled.add(frame)
             if reason == "label_class_out_of_range":
                 unknown.setdefault(frame, f"{path}:{number}: {detail}")
-    return MotText(tuple(boxes), tuple(problems), unknown, frozenset(spoiled))
+    return MotText(tuple(boxes), problems, unknown, frozenset(spoiled))
 
 
 def read_seqinfo(text: str) -> MotSequence:

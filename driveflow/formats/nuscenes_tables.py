@@ -7,9 +7,8 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from driveflow.formats.label_set import LabelFiles, LabelProblem
+from driveflow.formats.label_set import LabelFiles, LabelProblem, ProblemList
 from driveflow.formats.path_index import folder_of
-from driveflow.formats.problem_list import ProblemList
 from driveflow.formats.sniff import Sniffer
 
 _Key = str | int | None
@@ -176,7 +175,7 @@ class NuscenesTables:
 
     def report(self, table: str, reason: str, detail: str, boxes: int = 0) -> None:
         """Note what was wrong with a table."""
-        self.problems.add(LabelProblem(self.path(table), reason, detail, None, boxes))
+        self.problems.append(LabelProblem(self.path(table), reason, detail, None, boxes))
 
 
 def token(key: _Key) -> str:
@@ -218,7 +217,7 @@ def _read_records(tables: NuscenesTables, name: str, data: bytes, kind: type[_Re
         value = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         line = error.lineno if isinstance(error, json.JSONDecodeError) else None
-        tables.problems.add(LabelProblem(tables.path(name), "label_syntax", f"no JSON: {error}"[:200], line))
+        tables.problems.append(LabelProblem(tables.path(name), "label_syntax", f"no JSON: {error}"[:200], line))
         return []
     if not isinstance(value, list):
         tables.report(name, "label_syntax", "no JSON list at the top")

@@ -18,7 +18,6 @@ from driveflow.formats.label_set import (
 )
 from driveflow.formats.labelme_records import OLD_SIGNS
 from driveflow.formats.picture_finder import PictureFinder, stem_of
-from driveflow.formats.problem_list import ProblemList
 from driveflow.formats.shapes import Corners, around_turned, has_area
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import known_split, split_of_folders
@@ -108,7 +107,6 @@ class _Voc:
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
     rows: BoxRows = field(init=False)
     seen: set[str] = field(default_factory=set)  # classes of boxes
-    problems: ProblemList = field(default_factory=ProblemList)  # of objects
     at_zero: int = 0
     renamed: int = 0
 
@@ -156,7 +154,6 @@ class _Voc:
         self._list_unlabeled()
         self._claim_masks()
         self.rows.flush()
-        self.builder.problems += self.problems
         self._write_notes()
         return self.builder.build()
 
@@ -170,7 +167,7 @@ class _Voc:
         if not name or corners is None or not self._is_box(corners):
             detail = "an object without a name" if not name else f"{name}: {_described(element.find('bndbox'))}"
             reason = "label_syntax" if not name else "label_bad_box"
-            self.problems.add(LabelProblem(path, reason, detail, element.line, 1))
+            self.builder.problems.append(LabelProblem(path, reason, detail, element.line, 1))
             return None
         said, turn_deg = _attributes(element), _turn_deg(element)
         if turn_deg and not self.as_written:

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from driveflow.formats.file_kinds import may_be_picture
-from driveflow.formats.label_set import LabelFiles, LabelProblem
+from driveflow.formats.label_set import LabelFiles, LabelProblem, ProblemList
 from driveflow.formats.path_index import PathIndex, folder_of, plain_path
 from driveflow.formats.plain_text import plain_text
 from driveflow.formats.source_split import known_split, split_of_folders
@@ -34,7 +34,7 @@ class YoloSet:
     splits: dict[str, set[str]] = field(default_factory=dict)  # picture -> splits that name it
     files: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
-    problems: list[LabelProblem] = field(default_factory=list)
+    problems: ProblemList = field(default_factory=ProblemList)
 
     def split_of(self, picture: str) -> str:
         """Return the split of `picture`; where several name it, its folder decides, then the first of the file."""

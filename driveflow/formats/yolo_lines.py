@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from driveflow.canonical import Json
-from driveflow.formats.label_set import LabelProblem
-from driveflow.formats.problem_list import ProblemList
+from driveflow.formats.label_set import LabelProblem, ProblemList
 
 _SLACK = 0.05  # rounding and augmentation push values this far over the edge
 _TRACKED = 6  # values of a box with its confidence and its track
@@ -28,7 +27,7 @@ class YoloText:
     """A whole label file; `broken` says why its picture must not be used, empty where nothing is wrong."""
 
     boxes: tuple[YoloBox, ...]
-    problems: tuple[LabelProblem, ...]
+    problems: ProblemList
     broken: str
 
 
@@ -66,10 +65,10 @@ def read_label_text(path: str, text: str, names: YoloNames) -> YoloText:
             boxes.append(_read_line(number, fields, names))
         except _LineError as error:
             reason, detail = error.args
-            problems.add(LabelProblem(path, reason, detail, number, boxes=1))
+            problems.append(LabelProblem(path, reason, detail, number, boxes=1))
     unknown = next((problem for problem in problems if problem.reason == "label_class_out_of_range"), None)
     broken = f"{path}:{unknown.line}: {unknown.detail}" if unknown else ""
-    return YoloText(tuple(boxes), tuple(problems), broken)
+    return YoloText(tuple(boxes), problems, broken)
 
 
 def _read_line(number: int, fields: list[str], names: YoloNames) -> YoloBox:

@@ -38,7 +38,7 @@ def test_boxes_oriented_boxes_and_polygons_are_read_as_their_bounding_box(text):
     found, whole = _line(text)
 
     assert found == [("car", HALF)]
-    assert whole.problems == ()
+    assert not whole.problems
 
 
 def test_a_sixth_field_is_a_confidence():
