@@ -52,7 +52,7 @@ class BatchSection:
     path: Annotated[str, Field(min_length=1)]  # relative to the profile's data root, or file:// or s3://
     format: LabelFormatName = "auto"
     annotations: str = ""  # the COCO JSON, relative to `path`; empty: found by content
-    # a CSV or Parquet table with one row a file (path, drive, camera, captured_ns, ...); empty: metadata.csv if there
+    # a CSV or Parquet table with one row a file (path, drive, camera, captured_ns, ...); empty: all such called metadata
     metadata: str = ""
     clock: Literal["", "utc", "gps", "drive_relative"] = ""  # of times whose source names none
     epoch_ns: int = 0  # added to those times: what they count from, in nanoseconds since 1970
@@ -60,7 +60,7 @@ class BatchSection:
     max_gap_s: Seconds = 60.0  # a drive is cut where no frame was taken for so long; 0: never
     drives: Literal["auto", "batch", "folder", "stills"] = "auto"
     drive: str = ""  # states that the whole batch is this drive; equal names in two batches are one drive
-    camera: str = ONE_CAMERA
+    camera: str = ONE_CAMERA  # where neither metadata nor labels name it; this one also where no folder of cameras does
     split: Literal["", "train", "val", "holdout"] = ""  # puts every frame of the batch in this split
     annotated_classes: tuple[str, ...] = ()  # classes somebody looked for; empty: all that the label format lists
     attributes: dict[str, str] = field(default_factory=dict)  # frame attributes of every frame, e.g. weather: rain
