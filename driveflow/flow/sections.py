@@ -52,7 +52,7 @@ class BatchSection:
     path: Annotated[str, Field(min_length=1)]  # relative to the profile's data root, or file:// or s3://
     format: LabelFormatName = "auto"
     annotations: str = ""  # the COCO JSON, relative to `path`; empty: found by content
-    # a CSV or Parquet table with one row a file (path, drive, camera, captured_ns, ...); empty: all such called metadata
+    # a CSV or Parquet table with a row a file (path, drive, camera, captured_ns, ...); empty: all called metadata
     metadata: str = ""
     clock: Literal["", "utc", "gps", "drive_relative"] = ""  # of times whose source names none
     epoch_ns: int = 0  # added to those times: what they count from, in nanoseconds since 1970
