@@ -88,9 +88,10 @@ class HandedOff:
 def hand_off(request: HandOffRequest, progress: Progress = silent) -> HandedOff:
     """Write the campaign that `request` asks for and return it; the same request is the same campaign.
 
-    Killed anywhere and run again, it ends in the same folder; a campaign that is complete is left alone, with whatever
-    came back to it. A class of a frame that another campaign has asked for, and still awaits or has got, is not asked
-    for again: the manifest then lacks it, the id does not.
+    Killed anywhere and run again, it ends in the same folder. A class of a frame that another campaign has asked for,
+    and still awaits or has got, is not asked for again: the manifest then lacks it, the id does not. Of a campaign that
+    is there nothing is taken back, nor of what came back to it; what it lacks and nobody else asks for any more, and
+    pictures that could not be read, are added.
 
     Raises:
         InvalidInputError: a selected frame is not in the tables, or is in a split of the other purpose.
@@ -98,25 +99,57 @@ def hand_off(request: HandOffRequest, progress: Progress = silent) -> HandedOff:
     missing = _missing(request)
     selected = len(set(request.selection["frame_id"].to_pylist()))
     campaign_id = campaign_key(request.purpose, request.classes, request.labeling.guideline, missing)
-    try:
-        manifest = open_manifest(request.store, campaign_id)
-        reopen_campaign(request.store, campaign_id)
-        return _handed_off(request, manifest, (selected, len(missing)), [])
-    except (NotFoundError, BrokenDataError):
-        pass  # not sent yet, not to its end, or its manifest was damaged since: it is written anew
-    out = classes_out(request.store, request.purpose)
-    asked = {
-        frame_id: tuple(name for name in names if name not in out.get(frame_id, ()))
-        for frame_id, names in missing.items()
-    }
-    asked = {frame_id: names for frame_id, names in asked.items() if names}
-    manifest = _manifest(request, campaign_id, asked)
-    manifest, unreadable = _write_pictures(request, manifest, progress)
+    there = _manifest_there(request.store, campaign_id)
+    out = classes_out(request.store, request.purpose, but=campaign_id)
+    asked = _still_to_ask(missing, out, there)
+    manifest, unreadable = _write_pictures(request, _manifest(request, campaign_id, asked), progress)
     if manifest.frames:
+        manifest = manifest if there is None else _grown(there, manifest)
         folder = campaign_uri(request.store, campaign_id)
         write_bytes(join(folder, "returns.schema.json"), published_returns_schema())
         write_bytes(join(folder, MANIFEST_NAME), encode_manifest(manifest))
+    elif there is not None:
+        manifest = there
+    if any(not out.get(frame.frame_id, frozenset()).issuperset(frame.missing_classes) for frame in manifest.frames):
+        reopen_campaign(request.store, campaign_id)
     return _handed_off(request, manifest, (selected, len(missing)), unreadable)
+
+
+def _manifest_there(store: str, campaign_id: str) -> CampaignManifest | None:
+    """Return the manifest of a campaign; None where it was not sent yet, not to its end, or was damaged since."""
+    try:
+        return open_manifest(store, campaign_id)
+    except (NotFoundError, BrokenDataError):
+        return None
+
+
+def _still_to_ask(
+    missing: Mapping[str, tuple[str, ...]], out: Mapping[str, frozenset[str]], there: CampaignManifest | None
+) -> dict[str, tuple[str, ...]]:
+    """Return the missing classes of each frame that no other campaign asks for, nor the one that is `there`."""
+    mine = {frame.frame_id: frame.missing_classes for frame in there.frames} if there else {}
+    asked = {
+        frame_id: tuple(
+            name for name in names if name not in out.get(frame_id, ()) and name not in mine.get(frame_id, ())
+        )
+        for frame_id, names in missing.items()
+    }
+    return {frame_id: names for frame_id, names in asked.items() if names}
+
+
+def _grown(there: CampaignManifest, added: CampaignManifest) -> CampaignManifest:
+    """Return the manifest that is `there` with the frames and classes of `added`; new frames come last."""
+    more = {frame.frame_id: frame for frame in added.frames}
+    known = [_with_more(frame, more.pop(frame.frame_id, None)) for frame in there.frames]
+    return replace(there, frames=(*known, *more.values()))
+
+
+def _with_more(frame: SentFrame, more: SentFrame | None) -> SentFrame:
+    if more is None:
+        return frame
+    ids = {box.box_id for box in frame.prelabels}
+    boxes = (*frame.prelabels, *(box for box in more.prelabels if box.box_id not in ids))
+    return replace(frame, missing_classes=(*frame.missing_classes, *more.missing_classes), prelabels=boxes)
 
 
 def _missing(request: HandOffRequest) -> dict[str, tuple[str, ...]]:
@@ -186,7 +219,7 @@ def _write_pictures(
 ) -> tuple[CampaignManifest, list[dict[str, Json]]]:
     """Copy the pictures that are not there yet; return the manifest of those that could be read, and the others."""
     folder = campaign_uri(request.store, manifest.campaign_id)
-    there = _there(folder)
+    there = _there(folder) if manifest.frames else set()
     unreadable: dict[str, dict[str, Json]] = {}
 
     def copy(frame: SentFrame) -> None:

@@ -7,14 +7,15 @@ from labeling.manifest import CampaignManifest, Purpose
 from labeling.returns import answered_pairs, read_returns
 
 
-def classes_out(store: str, purpose: Purpose) -> Mapping[str, frozenset[str]]:
+def classes_out(store: str, purpose: Purpose, but: str = "") -> Mapping[str, frozenset[str]]:
     """Return for each frame the classes that campaigns of `purpose` asked for, so that nobody pays for them twice.
 
-    Of a closed campaign only what was answered counts, of one whose manifest is broken nothing.
+    The campaign `but` is left out. Of a closed one only what was answered counts, of one whose manifest is broken
+    nothing.
     """
     out: dict[str, set[str]] = {}
     for manifest in open_those_there(store, list_campaigns(store))[0]:
-        if manifest.purpose == purpose:
+        if manifest.purpose == purpose and manifest.campaign_id != but:
             for frame_id, name in _pairs(store, manifest):
                 out.setdefault(frame_id, set()).add(name)
     return {frame_id: frozenset(names) for frame_id, names in out.items()}

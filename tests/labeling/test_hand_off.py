@@ -219,6 +219,47 @@ def test_a_picture_that_is_gone_is_left_out_and_named(tmp_path):
     assert done.quarantine.to_pylist()[0]["path"] == f"images/{frame_id('b')}.jpg"
 
 
+def test_a_picture_that_is_still_gone_is_named_again_and_one_that_came_back_is_added(tmp_path):
+    pixels = FakePixels({frame_id("a"): b"picture a"})
+    request = hand_off_request(tables(frames()), ("b", "a", "c"), tmp_path, pixels=pixels)
+    first = hand_off(request)
+    pixels.data = {**pixels.data, frame_id("b"): b"picture b"}
+
+    again = hand_off(request)
+
+    assert (first.counts["frames_sent"], first.counts["frames_unreadable"]) == (1, 2)
+    assert (again.counts["frames_sent"], again.counts["frames_unreadable"]) == (2, 1)
+    assert again.counts["frames_already_out"] == 0
+    assert again.campaign.campaign_id == first.campaign.campaign_id
+    assert again.campaign.frames == (frame_id("a"), frame_id("b"))
+    assert again.quarantine.to_pylist()[0]["path"] == f"images/{frame_id('c')}.jpg"
+
+
+def test_what_a_closed_campaign_frees_is_added_to_the_one_that_asks_for_it_again(tmp_path):
+    first = hand_off(hand_off_request(tables(frames()), ("a", "b"), tmp_path, classes=("car",))).campaign
+    request = hand_off_request(tables(frames()), ("b", "c"), tmp_path)
+    second = hand_off(request).campaign.campaign_id
+    before = open_manifest(tmp_path.as_uri(), second)
+    close_campaign(tmp_path.as_uri(), first.campaign_id, "ann", "the vendor lost it")
+
+    hand_off(request)
+
+    after = open_manifest(tmp_path.as_uri(), second)
+    assert [frame.missing_classes for frame in before.frames] == [("truck",), ("car", "truck")]
+    assert [frame.missing_classes for frame in after.frames] == [("truck", "car"), ("car", "truck")]
+
+
+def test_a_closed_campaign_stays_closed_where_another_asks_for_all_of_it(tmp_path):
+    store, request = tmp_path.as_uri(), hand_off_request(tables(frames()), ("a", "b"), tmp_path)
+    first = hand_off(request).campaign.campaign_id
+    close_campaign(store, first, "ann", "the vendor lost it")
+    hand_off(hand_off_request(tables(frames()), NAMES, tmp_path))
+
+    hand_off(request)
+
+    assert is_closed(store, first)
+
+
 @pytest.mark.parametrize(("purpose", "split"), [("train", "holdout"), ("holdout", "train"), ("holdout", "val")])
 def test_a_campaign_never_touches_a_split_of_the_other_purpose(tmp_path, purpose, split):
     request = hand_off_request(tables(frames(split=split)), ("a",), tmp_path, purpose=purpose)
