@@ -18,6 +18,7 @@ from ingestion.parquet_rows import NoParquetError, parquet_rows
 
 _NAMES = ("metadata.csv", "metadata.parquet")
 _TEXTS = ("drive", "camera")
+_SHOWN = 10  # notes on tables: each folder may have one
 _INT64 = 2**63
 
 
@@ -103,7 +104,9 @@ def read_metadata(
         else:
             _read_csv(sheet, files.read(path))
     units = [f"Times of {count} pictures are of {column}." for column, count in sorted(sheet.units.items())]
-    note = " ".join([*sheet.notes, *units])
+    more = len(sheet.notes) - _SHOWN
+    left_out = [f"{more} more notes on tables of metadata are left out."] if more > 0 else []
+    note = " ".join([*sheet.notes[:_SHOWN], *left_out, *units])
     return Metadata(sheet.rows, tuple(sheet.problems), note, tuple(paths), tuple(sheet.unread))
 
 

@@ -115,6 +115,15 @@ def test_parquet_of_more_rows_than_any_batch_has_files_is_not_read():
     assert [problem.detail for problem in found.problems] == ["5,000,001 rows; at most 5,000,000"]
 
 
+def test_of_very_many_tables_that_are_no_metadata_some_are_told():
+    files = {f"drive{number:03}/metadata.csv": b"file\na.jpg\n" for number in range(100)}
+
+    found = read_metadata(InMemory(files), sorted(files), {})
+
+    assert found.note.count("is not read as metadata.") == 10
+    assert found.note.endswith(" 90 more notes on tables of metadata are left out.")
+
+
 def test_a_table_without_paths_is_not_metadata_and_that_is_said():
     found = _read("file,drive\na.jpg,d\n")
 
