@@ -72,9 +72,13 @@ def _follow_each_other(times_of: Mapping[str, int]) -> bool:
     times = np.unique([*times_of.values()])
     if len(times) < _MIN_SEQUENCE - 1:
         return False
-    alone = len({(place.rpartition("/")[0], time) for place, time in times_of.items()})
-    usual_ns = _USUAL_GAP_NS if 2 * alone > len(times_of) else 10**9
-    return bool(_LEAST_GAP_NS <= np.median(np.diff(times)) <= usual_ns)
+    folders: dict[str, set[int]] = defaultdict(set)
+    for place, time in times_of.items():
+        folders[place.rpartition("/")[0]].add(time)
+    own = np.concatenate([np.diff(sorted(found)) for found in folders.values()])
+    least_ns = np.median(own if len(own) else np.diff(times))  # cameras of one rig may look at nearly one moment
+    usual_ns = _USUAL_GAP_NS if 2 * sum(map(len, folders.values())) > len(times_of) else 10**9
+    return bool(least_ns >= _LEAST_GAP_NS and np.median(np.diff(times)) <= usual_ns)
 
 
 def photo_of(place: str) -> str:

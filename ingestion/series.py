@@ -56,7 +56,8 @@ def cameras(places: Iterable[str]) -> dict[str, str]:
     for folder in folders:
         rig, camera = _rig(folder)
         beside[rig].add(camera)
-    told = {folder: camera for folder in folders for rig, camera in [_rig(folder)] if len(beside[rig] - {""}) > 1}
+    rigs = {rig for rig, found in beside.items() if len(found - {""}) > 1}
+    told = {folder: camera for folder in folders for rig, camera in [_rig(folder)] if rig in rigs}
     return {place: camera for folder, camera in told.items() if camera for place in folders[folder]}
 
 

@@ -17,7 +17,7 @@ _MOMENT: Final = re.compile(r"(\d{4})[:\-/](\d\d)[:\-/](\d\d)[ T](\d\d):(\d\d):(
 _OFFSET: Final = re.compile(r"([+-])(\d\d):?(\d\d)")
 _MPS: Final = {"K": 1 / 3.6, "M": 0.44704, "N": 1852 / 3600}  # km/h, miles an hour, knots
 _FASTEST_MPS: Final = 150.0
-_FIRST_YEAR: Final = 1990  # before that a clock was never set
+_YEARS: Final = range(1990, 2100)  # before that a clock was never set, and later nobody has been
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _QUARTER: Final = timedelta(minutes=15)  # zones are whole ones of these off UTC
 _FARTHEST: Final = timedelta(hours=14)
@@ -100,7 +100,7 @@ def _moment(text: object, fraction: object) -> tuple[datetime | None, str]:
         found = datetime(*(int(match[place]) for place in range(1, 7)), tzinfo=UTC)  # type: ignore[misc,arg-type]
     except ValueError:
         return None, ""
-    return (found, digits) if found.year >= _FIRST_YEAR else (None, "")
+    return (found, digits) if found.year in _YEARS else (None, "")
 
 
 def _receiver(place: Mapping[int, Any]) -> datetime | None:

@@ -1,7 +1,10 @@
+import time
+
 import pytest
 
 from driveflow.flow.sections import BatchSection
 from ingestion.drives import Hints, assign_drives
+from ingestion.series import cameras
 
 SIZE = (640, 480)
 
@@ -153,3 +156,10 @@ def test_each_camera_may_have_pictures_of_a_size_of_its_own():
     found = assign_drives(section, [Hints(f"{name}/{n}.jpg", size) for name, size in sizes.items() for n in range(4)])
 
     assert set(found.values()) == {"b/numbered"}
+
+
+def test_cameras_of_very_many_folders_are_told_in_linear_time():
+    begun = time.process_time()
+
+    assert len(cameras(f"cam{n}/1.jpg" for n in range(40_000))) == 40_000
+    assert time.process_time() - begun < 5

@@ -78,6 +78,16 @@ def test_numbers_that_count_frames_beside_a_time_part_no_recording(form):
     assert len(_told(*names)) == 40
 
 
+def test_cameras_that_look_at_nearly_one_moment_have_times():
+    places = [
+        f"log/{camera}/{1_700_000_000_000_000 + n * 100_000 + late}.jpg"
+        for camera, late in (("front", 0), ("left", 13), ("right", 40))
+        for n in range(5)
+    ]
+
+    assert len(_told(*places)) == 15
+
+
 def test_the_date_of_a_whole_recording_is_the_time_of_no_frame():
     names = [f"20260302_10{minute:02}00_{n:06}.jpg" for minute in range(3) for n in range(300)]
 

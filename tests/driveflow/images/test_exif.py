@@ -69,6 +69,7 @@ def test_the_receiver_alone_tells_utc():
         "0000:00:00 00:00:00",
         "2018:13:40 99:99:99",
         "1980:01:01 00:00:00",
+        "2500:01:01 00:00:00",
         "    :  :     :  :  ",
         "yesterday",
         "",
@@ -77,6 +78,11 @@ def test_the_receiver_alone_tells_utc():
 )
 def test_dates_that_cannot_be_are_no_times(taken):
     assert _read({TAKEN: taken}) == Exif()
+
+
+@pytest.mark.parametrize("zone", ["-14:00", "-00:01"])
+def test_the_last_day_that_a_calendar_has_is_no_time_in_any_zone(zone):
+    assert _read({TAKEN: "9999:12:31 23:59:59", ZONE: zone}, {**STAMP, 29: "9999:12:31"}) == Exif()
 
 
 def test_a_place_is_degrees_with_the_sign_of_its_side():
