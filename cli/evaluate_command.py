@@ -144,6 +144,7 @@ def _against_snapshot(
     from cli.snapshot_argument import find_snapshot
     from driveflow.errors import NotFoundError
     from driveflow.signal_store import SignalStore
+    from driveflow.withdrawn import withdrawn_among, withdrawn_for
 
     try:
         snapshot = find_snapshot(truth, *place)
@@ -151,9 +152,10 @@ def _against_snapshot(
         if Path(truth).exists() or "://" in truth:
             raise
         raise NotFoundError(f"{truth}: there is no such file or folder of truth, nor a snapshot: {error}") from error
-    tables = snapshot.tables()
-    known = SignalStore(place_from(*place).store).load(tables.frames["frame_id"])
-    return replace(inputs, snapshot=tables, signals=known, holdout_id=snapshot.snapshot_id), snapshot
+    store, tables = place_from(*place).store, snapshot.tables()
+    inputs = replace(inputs, snapshot=tables, holdout_id=snapshot.snapshot_id)
+    gone = frozenset(withdrawn_among(tables.frames["frame_id"], withdrawn_for(store, snapshot)))
+    return replace(inputs, withdrawn=gone, signals=SignalStore(store).load(tables.frames["frame_id"])), snapshot
 
 
 def _asked(

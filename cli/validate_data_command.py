@@ -97,10 +97,12 @@ def _side(snapshot: "Snapshot", place: "Place", looks: _Looks) -> "Side":
     from cli.data.progress import shown_progress
     from driveflow.images.pixels import open_pixels
     from driveflow.signal_store import SignalStore
+    from driveflow.withdrawn import rows_left, withdrawn_for
     from filtering.fingerprint import fingerprint_frames
     from validation.data.request import Side
 
-    frames, store = snapshot.frames(), SignalStore(place.store)
+    gone, store = withdrawn_for(place.store, snapshot), SignalStore(place.store)
+    frames = rows_left(snapshot.frames(), gone)
     if looks.measure:
         with shown_progress("measure") as progress:
             signals = fingerprint_frames(frames["frame_id"], open_pixels(snapshot, place), store, progress).signals
@@ -108,8 +110,8 @@ def _side(snapshot: "Snapshot", place: "Place", looks: _Looks) -> "Side":
         signals = store.load(frames["frame_id"])
     return Side(
         frames=frames,
-        sources=snapshot.sources(),
-        boxes=snapshot.boxes(),
+        sources=rows_left(snapshot.sources(), gone),
+        boxes=rows_left(snapshot.boxes(), gone),
         signals=signals,
         snapshot_id=snapshot.snapshot_id,
     )

@@ -2,7 +2,8 @@ import json
 
 import pytest
 
-from driveflow.snapshots import write_snapshot
+from driveflow.snapshots import open_snapshot, write_snapshot
+from driveflow.withdrawn import Tombstone, write_tombstone
 from tests.cli.calling import call
 from tests.ingestion.batches import bring_in, coco, picture, write
 
@@ -97,3 +98,26 @@ def test_ac_d21_an_evaluation_against_a_snapshot_holds_its_tags_against_the_pict
     assert code == 0, err
     counted = {one["kind"]: one["count"] for one in json.loads(out)["corrections"]}
     assert counted["time_of_day_doubted"] == 12, "pictures of noise are too bright for a night"
+
+
+@pytest.mark.parametrize("mode", ["strict", "coco"])
+def test_frames_that_were_withdrawn_are_neither_judged_nor_measured_and_told(place, capsys, mode):
+    found, workspace = place
+    store = (workspace / "store").as_uri()
+    gone = open_snapshot(f"{store}/snapshots/{found}").sources().to_pylist()[3]
+    write_tombstone(store, Tombstone(frame_id=gone["frame_id"], reason="law", who="ann", at="2026-11-30T00:00:00Z"))
+    labels = coco([(number, f"{letter}.jpg") for number, letter in enumerate("abcdefghijkl")], BOXES)
+    said = workspace.parent / "said.json"
+    said.write_text(json.dumps({**labels, "annotations": [{**one, "score": 0.9} for one in labels["annotations"]]}))
+
+    _, out, _ = call(capsys, "validate-data", found, "-w", str(workspace), "-o", "json")
+    report = json.loads(out)
+    where = ("--truth", found, "--predictions", str(said), "-w", str(workspace), "--mode", mode)
+    _, out, _ = call(capsys, "evaluate", *where, "-o", "json")
+    measured = json.loads(out)
+
+    assert report["counts"] == {"frames": 11, "sources": 11, "boxes": 11}
+    assert {check["outcome"] for check in report["checks"] if check["name"] == "pictures"} == {"PASS"}
+    assert (measured["n_objects"], measured["n_detections"]) == (11, 11)
+    told = {one["kind"]: one for one in measured["corrections"]}["frame_withdrawn"]
+    assert (told["count"], told["examples"]) == (1, [gone["frame_id"]])

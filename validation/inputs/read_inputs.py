@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, Literal, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from driveflow import tables as columns
@@ -28,6 +29,7 @@ from validation.model.scene import Correction, EvaluationRequest, Mode
 
 _SNIFFED: Final = 1 << 20
 _EMPTY_LIST: Final = 16  # bytes
+_SHOWN: Final = 5
 TEXT: Final = "text"
 BoxEdges: TypeAlias = Literal["format", "written", "inclusive"]
 """What corners mean. format: what the format says. VOC and MOT count pixels from 1, and VOC includes the last one.
@@ -40,8 +42,9 @@ written: edges as they are spelled, also there. inclusive: as spelled, and the l
 class EvaluationInputs:
     """What is to be evaluated, and how; formats are "auto" or a name, `text_xywh`, `text_xyxy`, `text_xcycwh` of rows.
 
-    Truth is a file or folder, or the tables of a snapshot. What lies in archives or far away was brought to `*_files`,
-    is called `*_name`, and `unread` says what could not be; without, the files are those at the path.
+    Truth is a file or folder, or the tables of a snapshot, of which `withdrawn` frames do not count. What lies in
+    archives or far away was brought to `*_files`, is called `*_name`, and `unread` says what could not be; without,
+    the files are those at the path.
     """
 
     truth: Path | None
@@ -57,6 +60,7 @@ class EvaluationInputs:
     slices: tuple[str, ...] = ()  # dimensions, attributes of frames, or conditions on frames
     truth_files: LocalFiles | None = None
     truth_name: str = ""
+    withdrawn: frozenset[str] = frozenset()
     predictions_files: LocalFiles | None = None
     predictions_name: str = ""
     unread: tuple[Correction, ...] = ()
@@ -83,6 +87,7 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
     if inputs.box_edges == "inclusive":
         truth, found = _with_last_pixels(truth, found)
     refuse_strangers(truth, found, _called(inputs), by_ids=said is not None)
+    truth, found = _without(truth, found, inputs.withdrawn)
     names = _frame_names(truth)
     doubts = [*doubtful_shapes(truth, truth.boxes, "truth"), *doubtful_shapes(truth, found.boxes, "detection")]
     raw = raw_scene_of(truth, replace(found, corrections=(*found.corrections, *doubts, *inputs.unread)), names)
@@ -105,6 +110,20 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
         thresholds=inputs.thresholds,
         raw=raw,
     )
+
+
+def _without(truth: Given, found: Predicted, withdrawn: frozenset[str]) -> tuple[Given, Predicted]:
+    """Return both sides without boxes of withdrawn frames, in which nobody looked; their names stay, for the join."""
+    ids = truth.frames["key"][: truth.known_frames]
+    gone = ids.is_in(list(withdrawn)).to_numpy()
+    if not gone.any():
+        return truth, found
+    rows = np.flatnonzero(gone)
+    looked = truth.looked & ~gone[:, None] if truth.looked is not None else None
+    told = Correction("frame_withdrawn", len(rows), tuple(ids.gather(rows[:_SHOWN]).to_list()), "not counted")
+    left = [boxes.rows(np.flatnonzero(~np.isin(boxes.frame, rows))) for boxes in (truth.boxes, found.boxes)]
+    said = replace(found, boxes=left[1], corrections=(*found.corrections, told))
+    return replace(truth, boxes=left[0], looked=looked), said
 
 
 def _called(inputs: EvaluationInputs) -> str:
