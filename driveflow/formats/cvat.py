@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.canonical import Json, canonical_json
-from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.cvat_shapes import (
     BOX_TAGS,
     OTHER_TAGS,
@@ -71,16 +70,12 @@ class _CvatFile:
     other_homes: frozenset[str]  # folders of the other files
     meta: CvatMeta = field(default_factory=CvatMeta)
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
-    rows: BoxRows = field(init=False)
     used: set[str] = field(default_factory=set)  # labels of boxes
     tracks: list[Track] = field(default_factory=list)
     listings: Counter[str] = field(default_factory=Counter)
     video: Sequence[str] | None = None  # the frames of the video file beside, looked for once
     is_whole: bool = True  # a track may be missing where not, so that no frame of a video is fully labeled
     others: Counter[str] = field(default_factory=Counter)  # shapes that are no boxes
-
-    def __post_init__(self) -> None:
-        self.rows = BoxRows(self.builder)
 
     def read(self, data: bytes) -> None:
         try:
@@ -113,7 +108,9 @@ class _CvatFile:
         listing = self.listings[found.path]
         self.listings[found.path] += 1
         rows = [row for child in drawn if (row := self._image_row(child)) is not None]
-        self.rows.add({**row, "path": found.path, "label_file": self.path, "listing": listing} for row in rows)
+        self.builder.add_box_rows(
+            {**row, "path": found.path, "label_file": self.path, "listing": listing} for row in rows
+        )
         self.used |= {str(row["class_name"]) for row in rows}
         image = ImageLabels(
             path=found.path,
@@ -195,7 +192,9 @@ class _CvatFile:
         for track in self.tracks:
             for shape in shapes_in(track, frames):
                 row = _row(track.label, shape.line, shape.shape, shape.attributes)
-                self.rows.add([{**row, "path": pictures[shape.frame], "label_file": self.path, "listing": 0}])
+                self.builder.add_box_rows(
+                    [{**row, "path": pictures[shape.frame], "label_file": self.path, "listing": 0}]
+                )
                 self.used.add(track.label)
 
     def _pictures(self, last: int) -> Mapping[int, str]:
@@ -236,7 +235,6 @@ class _CvatFile:
         number = self.builder.class_list(names)
         for image, usable in self.images:
             self.builder.add_image(replace(image, class_list=number if usable else None))
-        self.rows.flush()
         if self.others:
             counted = ", ".join(f"{count} {tag}" for tag, count in sorted(self.others.items()))
             self.builder.notes.append(f"{self.path} has shapes that are no boxes, which were not read: {counted}.")

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.canonical import canonical_json
-from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.dataset_meta import listed_classes
 from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.kitti_lines import KittiBox, is_kitti_line, read_kitti_text
@@ -76,13 +75,9 @@ class _Kitti:
     finder: PictureFinder
     builder: LabelSetBuilder
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
-    rows: BoxRows = field(init=False)
     drawn: set[str] = field(default_factory=set)  # classes of boxes without a score
     scores: list[float] = field(default_factory=list)  # the least and the most of each file
     predictions: set[str] = field(default_factory=set)  # folders with scores
-
-    def __post_init__(self) -> None:
-        self.rows = BoxRows(self.builder)
 
     def read(self, path: str) -> None:
         """Read one label file."""
@@ -95,7 +90,7 @@ class _Kitti:
             self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, lost))
             return
         self.builder.problems += said.problems
-        self.rows.add(_row(found.path, path, box) for box in said.boxes)
+        self.builder.add_box_rows(_row(found.path, path, box) for box in said.boxes)
         self.drawn |= {box.class_name for box in said.boxes if box.score is None}
         scores = [box.score for box in said.boxes if box.score is not None]
         if scores:
@@ -119,7 +114,6 @@ class _Kitti:
         for picture in self.finder.pictures:
             if picture not in spoken_of and _camera(picture):
                 self.builder.add_image(replace(_image(picture), drive=known.drives.get(picture, "")))
-        self.rows.flush()
         self.builder.notes += odd_scores("KITTI", self.scores)
         return self.builder.build()
 

@@ -69,6 +69,7 @@ Boxes whose class is this or another name that `names_ignore_region` knows are i
 taxonomy says what that name means; readers give them `ignore` and leave the name out of the classes looked for.
 """
 _LISTED: Final = 10_000  # problems of one file and reason
+_ROWS_AT_ONCE: Final = 20_000  # rows of boxes take many times the memory of the table that is made of them
 _IGNORE_NAMES = frozenset(["dontcare", "ignore", "ignored", "ignoreregion", "ignoredregion", "ignoreregions"])
 
 
@@ -202,6 +203,7 @@ class LabelSetBuilder:
         self._images: list[tuple[object, ...]] = []
         self._image_tables: list[pa.Table] = []
         self._boxes: list[pa.Table] = []
+        self._box_rows: list[Mapping[str, object]] = []
         self._lists: dict[tuple[str, ...], int] = {}
 
     def class_list(self, names: Iterable[str]) -> int:
@@ -243,17 +245,27 @@ class LabelSetBuilder:
         missing = [name for name in LABEL_BOXES.names if name not in boxes.column_names]
         for name in missing:
             boxes = boxes.append_column(name, pa.nulls(boxes.num_rows, LABEL_BOXES.field(name).type))
+        self._end_box_rows()
         self._boxes.append(boxes.select(LABEL_BOXES.names).cast(LABEL_BOXES))
 
-    def add_box_rows(self, boxes: Sequence[Mapping[str, object]]) -> None:
+    def add_box_rows(self, boxes: Iterable[Mapping[str, object]]) -> None:
         """Add boxes as rows; what a row leaves out is pixels, no ignore region, without attributes, id or line."""
         nothing = {"listing": 0, "own_id": "", "normalised": False, "ignore": False, "attributes": "{}"}
-        if boxes:
-            self.add_boxes(pa.Table.from_pylist([{**nothing, **row} for row in boxes], schema=LABEL_BOXES))
+        for row in boxes:
+            self._box_rows.append({**nothing, **row})
+            if len(self._box_rows) >= _ROWS_AT_ONCE:
+                self._end_box_rows()
+
+    def _end_box_rows(self) -> None:
+        """Make a table of the boxes that were added as rows."""
+        if self._box_rows:
+            self._boxes.append(pa.Table.from_pylist(self._box_rows, schema=LABEL_BOXES))
+            self._box_rows = []
 
     def build(self) -> LabelSet:
         """Return all that was collected."""
         self._end_rows()
+        self._end_box_rows()
         images = pa.concat_tables([LABEL_IMAGES.empty_table(), *self._image_tables]).combine_chunks()
         boxes = pa.concat_tables(self._boxes) if self._boxes else LABEL_BOXES.empty_table()
         return LabelSet(

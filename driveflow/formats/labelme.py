@@ -6,7 +6,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.canonical import canonical_json
-from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.label_set import (
     ImageLabels,
     LabelFiles,
@@ -71,12 +70,8 @@ class _LabelMe:
     finder: PictureFinder
     builder: LabelSetBuilder
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
-    rows: BoxRows = field(init=False)
     seen: set[str] = field(default_factory=set)  # classes of boxes
     others: Counter[str] = field(default_factory=Counter)
-
-    def __post_init__(self) -> None:
-        self.rows = BoxRows(self.builder)
 
     def read(self, path: str, decode: Callable[[str, bytes], LabelMeDocument]) -> None:
         """Read one file."""
@@ -93,7 +88,7 @@ class _LabelMe:
             self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, lost))
             return
         self.builder.problems += document.problems
-        self.rows.add({**_row(shape), "path": found.path, "label_file": path} for shape in document.shapes)
+        self.builder.add_box_rows({**_row(shape), "path": found.path, "label_file": path} for shape in document.shapes)
         self.seen |= {shape.label for shape in document.shapes}
         image = ImageLabels(
             path=found.path,
@@ -110,7 +105,6 @@ class _LabelMe:
         number = self.builder.class_list(sorted(name for name in self.seen if not names_ignore_region(name)))
         for image, usable in self.images:
             self.builder.add_image(replace(image, class_list=number if usable else None))
-        self.rows.flush()
         if self.others:
             counted = ", ".join(f"{count} {kind}" for kind, count in sorted(self.others.items()))
             self.builder.notes.append(f"LabelMe shapes that are no boxes were not read: {counted}.")

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from driveflow.canonical import Json, canonical_json
-from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.frame_order import VideoLabels, by_number, natural_key, pictures_of_video
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.mot_lines import MotBox, MotSequence, MotText, is_mot_line, read_mot_text, read_seqinfo
@@ -101,19 +100,17 @@ class _Mot:
     def finish(self) -> LabelSet:
         """Return all that was read; only now the classes of the set are known."""
         seen = sorted({box.class_name for track in self.tracks if track.is_truth for box in track.text.boxes})
-        rows = BoxRows(self.builder)
         for track in self.tracks:
             number = self.builder.class_list(track.names or seen) if track.is_truth else None
             hopeless = track.text.spoiled.difference(box.frame for box in track.text.boxes)
             for frame, picture in track.pictures.items():
                 self.builder.add_image(_image(track, frame, picture, None if frame in hopeless else number))
             found = [box for box in track.text.boxes if box.frame in track.pictures]
-            rows.add(_row(track, box) for box in found)
+            self.builder.add_box_rows(_row(track, box) for box in found)
             if lost := len(track.text.boxes) - len(found):
                 detail = f"frames are no files of this batch: {len(track.pictures)} pictures stand for frames"
                 self.builder.problems.append(LabelProblem(track.path, "label_missing_picture", detail, None, lost))
             self.builder.notes += odd_scores(f"{track.path}:", [] if track.is_truth else [box.flag for box in found])
-        rows.flush()
         return self.builder.build()
 
     def _text(self, path: str) -> str:

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.label_set import LabelFiles, LabelSet, LabelSetBuilder
 from driveflow.formats.nuscenes_boxes import AnnotationBoxes, PictureBoxes
@@ -56,12 +55,8 @@ class _Walk:
     drawn_in: frozenset[str] = frozenset()  # channels that have 2D boxes
     listings: Counter[str] = field(default_factory=Counter)
     missing: list[str] = field(default_factory=list)  # pictures without boxes that are not there
-    rows: BoxRows = field(init=False)
     flat_list: int | None = None  # the classes looked for in pictures with 2D boxes
     solid_list: int | None = None  # the classes looked for in the others
-
-    def __post_init__(self) -> None:
-        self.rows = BoxRows(self.builder)
 
     def read(self) -> None:
         flat, solid = self.boxes.classes()
@@ -74,7 +69,6 @@ class _Walk:
         self.drawn_in = frozenset(self.rig.channel(item) for item in cameras if token(item.token) in self.boxes.flat)
         for item in sorted(cameras, key=lambda item: (item.timestamp, item.filename)):
             self._read_picture(item)
-        self.rows.flush()
         others = [item for item in data if token(item.token) not in known]
         unknown = [
             item.filename for item in others if self.rig.sensor(item) is None and kind_of(item.filename) == "picture"
@@ -102,7 +96,7 @@ class _Walk:
         for reason in found.unlisted:
             self.tables.report("sample_data", "label_class_out_of_range", f"{data.filename}: {reason}", 1)
         where = {"path": picture, "label_file": image.label_file, "listing": image.listing}
-        self.rows.add({**row, **where} for row in found.rows)
+        self.builder.add_box_rows({**row, **where} for row in found.rows)
 
     def _boxes_of(self, data: SampleData) -> tuple[PictureBoxes, int | None]:
         """Return the boxes of a picture and the number of the list of the classes looked for in it."""

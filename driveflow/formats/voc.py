@@ -5,7 +5,6 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.canonical import Json, canonical_json
-from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.dataset_meta import listed_classes
 from driveflow.formats.json_text import number_of
 from driveflow.formats.label_set import (
@@ -105,13 +104,9 @@ class _Voc:
     splits: _Splits
     as_written: bool  # corners as the files spell them
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether it says anything usable
-    rows: BoxRows = field(init=False)
     seen: set[str] = field(default_factory=set)  # classes of boxes
     at_zero: int = 0
     renamed: int = 0
-
-    def __post_init__(self) -> None:
-        self.rows = BoxRows(self.builder)
 
     def read(self, path: str) -> None:
         """Read one annotation file."""
@@ -132,7 +127,7 @@ class _Voc:
         named = self.finder.named(path, said).path if said else ""
         self.renamed += named not in {"", found.path}
         rows = [row for element in objects if (row := self._row(path, element)) is not None]
-        self.rows.add({**row, "path": found.path, "label_file": path} for row in rows)
+        self.builder.add_box_rows({**row, "path": found.path, "label_file": path} for row in rows)
         self.seen |= {str(row["class_name"]) for row in rows}
         image = ImageLabels(
             path=found.path,
@@ -153,7 +148,6 @@ class _Voc:
             self.builder.add_image(replace(image, class_list=number if usable else None))
         self._list_unlabeled()
         self._claim_masks()
-        self.rows.flush()
         self._write_notes()
         return self.builder.build()
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from driveflow.canonical import canonical_json
-from driveflow.formats.box_rows import BoxRows
 from driveflow.formats.file_kinds import may_be_picture
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.path_index import PathIndex, folder_of
@@ -42,10 +41,8 @@ def read_yolo(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: AR
         builder.files |= found.files
         builder.notes += found.notes
         builder.problems += found.problems
-    rows = BoxRows(builder)
     for labels in _labels_of(files, index, builder, sets):
-        rows.add(_read_picture(files, builder, labels))
-    rows.flush()
+        builder.add_box_rows(_read_picture(files, builder, labels))
     _note_orphans(files, builder)
     return builder.build()
 

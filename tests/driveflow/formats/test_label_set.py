@@ -1,3 +1,5 @@
+import pyarrow as pa
+
 from driveflow.formats.label_set import LabelProblem, LabelSetBuilder, ProblemList
 
 
@@ -27,3 +29,15 @@ def test_what_two_lists_have_only_counted_is_counted_together():
 
     assert [(item.detail, item.boxes) for item in both][-1] == ("7 more", 14)
     assert len(both) == 10_007
+
+
+def test_rows_of_boxes_become_tables_some_at_a_time_and_in_their_order():
+    builder = LabelSetBuilder()
+    box = {"path": "a.jpg", "label_file": "a.txt", "class_name": "car", "x1": 0.0, "y1": 0.0, "x2": 1.0, "y2": 1.0}
+
+    builder.add_box_rows({**box, "line": line} for line in range(50_000))
+    builder.add_boxes(pa.Table.from_pylist([{**box, "line": 50_000}]))
+
+    found = builder.build().boxes
+    assert found["line"].to_pylist() == list(range(50_001))
+    assert found["line"].num_chunks == 4
