@@ -1,8 +1,8 @@
 """Choose which kept frames go to annotators: corner cases, a random control sample, and the rest of the budget."""
 
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import chain, zip_longest
 from typing import Final, Literal
 
@@ -40,6 +40,7 @@ class CornerCaseRequest:
     For `purpose` train the frames of train and val are asked, for hold-out only its own, and then nothing is mined:
     a hold-out of chosen frames would judge no model fairly. `predictions` are what the champion saw; `seen` is for
     miners what each model saw whatever the score, the champion first, in the frames of which `looked` says so.
+    `answered` are the classes of frames that annotators have looked for already, whose labels are not in `tables` yet.
     """
 
     tables: SnapshotTables
@@ -55,6 +56,7 @@ class CornerCaseRequest:
     slices: Sequence[SliceSection] = ()  # that the budget may be balanced over
     failed_slices: Sequence[Query] = ()
     reviews: Sequence[Said] = ()
+    answered: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def material(self) -> Material:
         """Return what miners look at."""
@@ -110,12 +112,18 @@ def find_corner_cases(request: CornerCaseRequest) -> Selection:
 
 
 def _candidates(request: CornerCaseRequest) -> list[str]:
-    """Return the frames of the purpose's splits in which not all classes were looked for."""
+    """Return the frames of the purpose's splits in which not all classes were looked for, here or by annotators."""
     frames = request.tables.frames
     splits = ["train", "val"] if request.purpose == "train" else ["holdout"]
     asked = pc.is_in(frames["split"], value_set=pa.array(splits))
     lacking = pc.less(pc.list_value_length(frames["annotated_classes"]), len(request.tables.classes))
-    return frames["frame_id"].filter(pc.and_(asked, lacking)).to_pylist()  # type: ignore[no-any-return]
+    found = frames.filter(pc.and_(asked, lacking)).select(["frame_id", "annotated_classes"])
+    wanted = set(request.tables.classes)
+    return [
+        frame_id
+        for frame_id, looked in zip(*(column.to_pylist() for column in found.columns), strict=True)
+        if not wanted.issubset([*looked, *request.answered.get(frame_id, ())])
+    ]
 
 
 def _control(candidates: Sequence[str], budget: int, labeling: LabelingSection) -> list[_Pick]:
@@ -157,13 +165,18 @@ def _rest(
     may = np.zeros(material.count, np.bool_)
     may[material.rows_of(free)] = True
     chosen = material.rows_of([pick.frame_id for pick in picks])
-    before = np.union1d(np.flatnonzero(material.labeled() & _asked(request, material)), chosen)
+    before = np.union1d(np.flatnonzero(_labeled(request, material)), chosen)
     rows = spreader.take(may, before, max(budget, 0))
     return [_Pick(spreader.frame_ids[row], "budget") for row in rows]
 
 
-def _asked(request: CornerCaseRequest, material: Material) -> Mask:
-    return material.in_splits("train", "val") if request.purpose == "train" else material.in_splits("holdout")
+def _labeled(request: CornerCaseRequest, material: Material) -> Mask:
+    """Return which frames of the purpose somebody looked at, here or as an annotator."""
+    asked = material.in_splits("train", "val") if request.purpose == "train" else material.in_splits("holdout")
+    known = material.labeled()
+    rows = material.rows_of(list(request.answered))
+    known[rows[rows >= 0]] = True
+    return known & asked
 
 
 def _spread(request: CornerCaseRequest, candidates: Sequence[str], budget: int) -> list[_Pick]:
@@ -187,7 +200,7 @@ def _outlook(
     return outlook(
         space,
         groups_of(material, "all", request.slices),
-        material.labeled() & _asked(request, material),
+        _labeled(request, material),
         material.rows_of([pick.frame_id for pick in picks]),
         material.rows_of(shuffled(candidates, "outlook")),
     )

@@ -14,11 +14,19 @@ from driveflow.snapshots import SnapshotTables
 from driveflow.truth import predictions_of, truth_of
 from labeling.campaigns import RawReturn, list_returns, open_those_there, read_return
 from labeling.entries import Entry, Refusal
-from labeling.manifest import CampaignManifest
+from labeling.manifest import CampaignManifest, Purpose
 from labeling.merge_answers import FrameMerge, Row, merge_frame
 from labeling.returns import Readings, answered_pairs, entries_by_frame, read_returns, refusal_rows
 
-__all__ = ["CollectRequest", "Collected", "collect", "list_returns", "load_request", "returned_frames"]
+__all__ = [
+    "CollectRequest",
+    "Collected",
+    "answered_classes",
+    "collect",
+    "list_returns",
+    "load_request",
+    "returned_frames",
+]
 
 COUNT_NAMES = (
     *("returns_in", "returns_read", "returns_repeated", "returns_quarantined"),
@@ -97,10 +105,21 @@ def collect(request: CollectRequest, progress: Progress = silent) -> Collected:
 
 def returned_frames(store: str, campaign_ids: Iterable[str]) -> set[str]:
     """Return the frames of the campaigns about which a sound answer has come back."""
-    manifests, _ = open_those_there(store, campaign_ids)
+    return {frame_id for frame_id, _ in _answered(store, campaign_ids)}
+
+
+def answered_classes(store: str, campaign_ids: Iterable[str], purpose: Purpose) -> dict[str, list[str]]:
+    """Return for each frame of the campaigns of `purpose` the classes, sorted, that a sound answer names."""
+    found: dict[str, list[str]] = {}
+    for frame_id, name in sorted(_answered(store, campaign_ids, purpose)):
+        found.setdefault(frame_id, []).append(name)
+    return found
+
+
+def _answered(store: str, campaign_ids: Iterable[str], purpose: Purpose | None = None) -> set[tuple[str, str]]:
+    manifests = [item for item in open_those_there(store, campaign_ids)[0] if purpose in {None, item.purpose}]
     ids = [manifest.campaign_id for manifest in manifests]
-    readings = read_returns(manifests, (read_return(item) for item in list_returns(store, ids)))
-    return {frame_id for frame_id, _ in answered_pairs(readings.entries)}
+    return answered_pairs(read_returns(manifests, map(read_return, list_returns(store, ids))).entries)
 
 
 def _fitting(request: CollectRequest, readings: Readings) -> list[Entry]:

@@ -73,7 +73,7 @@ def _search(context: StepContext, snapshot_uri: str) -> "Search":
 def _request(context: StepContext, search: "Search", signals: "pa.Table") -> "CornerCaseRequest":
     from components.work.mining import frame_vectors, look_at_frames, object_vectors
     from components.work.settings import read_section
-    from components.work.steering import read_reviews
+    from components.work.steering import read_answered, read_reviews
     from driveflow.flow.sections import SliceSection
     from driveflow.next_curation import Query
     from filtering.corner_cases import CornerCaseRequest
@@ -93,4 +93,5 @@ def _request(context: StepContext, search: "Search", signals: "pa.Table") -> "Co
         slices=tuple(read_section(SliceSection, part) for part in settings.get("slices", ())),
         failed_slices=tuple(read_section(Query, part) for part in settings.get("failed_slices", ())),
         reviews=read_reviews(settings.get("reviews", "")),
+        answered=read_answered(settings.get("answered", "")),
     )

@@ -21,7 +21,7 @@ _LEAST = {"seed": 0, "epochs": 1, "budget_frames": 0}  # of the run parameters t
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     """Return each later step's settings, and whether a new model is due."""
     from components.work.due import decide
-    from components.work.steering import steering
+    from components.work.steering import answered, steering
     from components.work.world import look
     from driveflow.flow.load import load_flow_text
     from driveflow.ledger.rows import RunRow
@@ -33,7 +33,8 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         context.ledger.begin_run(row)
     world = look(context, flow, pipeline, str(inputs["data_root"]))
     due = decide(context, flow, world, pipeline, force=bool(inputs["force"]))
-    sections = _sections(flow, world, steering(context, flow))
+    labeled = {} if pipeline == "retrain" else answered(context, world.campaigns)
+    sections = _sections(flow, world, steering(context, flow) | labeled)
     return StepResult(
         outputs={
             "due": due.due,

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -32,6 +33,23 @@ def steering(context: StepContext, flow: Flow) -> dict[str, Json]:
         found["slices"] = [write_section(part) for part in flow.validation.slices]
     reviews = _reviews(context.place.store, {case.name for case in flow.corner_cases})
     return {**found, "reviews": reviews} if reviews else found
+
+
+def answered(context: StepContext, campaigns: Iterable[str]) -> dict[str, Json]:
+    """Return where it is written which classes of which frames annotators have answered; nothing where they have not.
+
+    Labels that came back are put onto frames by later steps, so the search must be told what needs no label any more.
+    """
+    from labeling.collect import answered_classes
+
+    found: Json = {**answered_classes(context.place.store, campaigns, "train")}
+    return {"answered": put_object(context.place.store, canonical_json(found).encode(), ".json")} if found else {}
+
+
+def read_answered(uri: str) -> dict[str, list[str]]:
+    """Return the classes of each frame at `uri`; none where it is empty."""
+    found: dict[str, list[str]] = json.loads(read_object(uri)) if uri else {}
+    return found
 
 
 def _failed(context: StepContext, flow: Flow) -> dict[str, Json]:

@@ -6,10 +6,13 @@ import shutil
 import pytest
 
 from components.work import plan_run
+from components.work.steering import read_answered
 from driveflow.errors import NotFoundError, UsageError
-from driveflow.ledger.rows import RunRow, StepRow
+from driveflow.ledger.rows import CampaignRow, RunRow, StepRow
 from driveflow.storage.objects import local_path
+from labeling.hand_off import hand_off
 from tests.components.made_steps import context, pictures_snapshot
+from tests.labeling import made
 
 
 @pytest.fixture
@@ -53,3 +56,20 @@ def test_a_curated_snapshot_that_is_gone_is_told_with_what_makes_it_again(planne
 
     with pytest.raises(NotFoundError, match=r"There is no snapshot at .* run the pipeline curate again"):
         plan(pipeline="retrain")
+
+
+def test_what_annotators_answered_is_known_to_the_next_search_and_what_they_owe_is_not(planned):
+    step, plan = planned
+    folder, frames = local_path(step.place.store), [made.frame_row(name) for name in ("a", "b")]
+    sent = hand_off(made.hand_off_request(made.tables(frames), ("a", "b"), folder)).campaign
+    shown = {"run_id": "r", "uri": sent.uri, "purpose": sent.purpose, "frames": 2, "classes": sent.classes}
+    step.ledger.record_campaign(CampaignRow(campaign_id=sent.campaign_id, flow="city", **shown))
+    awaited = json.loads(plan().outputs["corner_case_settings"])
+    data = made.return_text(made.about("a", made.box(), classes=["car"]), campaign_id=sent.campaign_id)
+    (folder / "campaigns" / sent.campaign_id / "returns").mkdir()
+    (folder / "campaigns" / sent.campaign_id / "returns" / "x.json").write_bytes(data)
+
+    answered = json.loads(plan().outputs["corner_case_settings"])
+
+    assert "answered" not in awaited
+    assert read_answered(answered["answered"]) == {made.frame_id("a"): ["car"]}

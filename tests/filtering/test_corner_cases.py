@@ -12,7 +12,7 @@ from filtering.corner_cases import CornerCaseRequest, Selection, find_corner_cas
 from filtering.filter_frames import FilterRequest, filter_frames
 from filtering.rarity import corner_case_mask
 from tests.filtering.made import Made, column, measured, snapshot
-from tests.strategies import box_row
+from tests.strategies import CLASSES, box_row
 
 BUS = CornerCaseSection(name="bus", where=WhereSection(classes=("bus",)), quota_frames=3)
 NIGHT = CornerCaseSection(name="night", where=WhereSection(attributes={"time_of_day": ("night",)}), quota_frames=2)
@@ -64,6 +64,18 @@ def test_labeled_frames_are_not_labeled_again():
     selection = select(snapshot([Made("done", labeled=True), Made("new")]))
 
     assert selection.table["frame_id"].to_pylist() == ["new"]
+
+
+def test_frames_that_annotators_have_answered_are_not_labeled_again_and_leave_the_budget_to_others():
+    built = snapshot([Made("done"), Made("half"), Made("new", labeled=False)])
+    answered = {"done": list(CLASSES), "half": list(CLASSES[:1]), "gone": list(CLASSES)}
+    labeling = LabelingSection(budget_frames=2, control_share=0.0)
+
+    request = CornerCaseRequest(built, tables.SIGNALS.empty_table(), labeling, answered=answered)
+    selection = find_corner_cases(request)
+
+    assert sorted(selection.table["frame_id"].to_pylist()) == ["half", "new"]
+    assert selection.counts["candidates"] == 2
 
 
 def test_a_quota_bounds_a_rule_and_the_rest_of_the_budget_goes_round_the_drives():

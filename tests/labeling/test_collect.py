@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from labeling.campaigns import open_manifest
-from labeling.collect import CollectRequest, collect, load_request, returned_frames
+from labeling.collect import CollectRequest, answered_classes, collect, load_request, returned_frames
 from labeling.hand_off import hand_off
 from labeling.returns import read_returns
 from tests.labeling.made import (
@@ -385,6 +385,8 @@ def test_ac_c22_what_was_handed_off_comes_back_by_id_alone(tmp_path):
     assert labels(result.tables, "a") == [("car", A)]
     assert box_ids(result.tables, "a") == {"p1"}
     assert returned_frames(tmp_path.as_uri(), [done.campaign_id]) == {frame_id("a"), frame_id("b")}
+    assert answered_classes(tmp_path.as_uri(), [done.campaign_id], "train")[frame_id("a")] == ["car", "truck"]
+    assert answered_classes(tmp_path.as_uri(), [done.campaign_id], "holdout") == {}
     assert len(read_returns(request.campaigns, request.returns).entries) == 2
 
 
