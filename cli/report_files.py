@@ -65,7 +65,7 @@ def read_json(path: Path, what: str) -> Any:  # noqa: ANN401 JSON
         return json.loads(path.read_bytes())
     except FileNotFoundError:
         raise NotFoundError(f"{path}: there is no such file.") from None
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or error
         raise InvalidInputError(f"{path} is no {what}: {why}.") from error
 
@@ -84,7 +84,7 @@ def report_of(name: str, workspace: Path, profile: str) -> "Mapping[str, Any]":
     text = path.read_bytes() if name and path.is_file() else _kept(name, workspace, profile)
     try:
         value = json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"{name} is no report.json of a validation: {error}") from error
     return check_report(value, name or "the newest report")
 

@@ -113,7 +113,7 @@ def read_regressions(data: bytes, where: str) -> RegressionSet:
     try:
         value: Any = json.loads(data)
         kind, name, note = value["kind"], str(value["name"]), str(value.get("note", ""))
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise InvalidInputError(
             f"{where} is no regression set: {error!r}. `driveflow regressions` makes one."
         ) from error

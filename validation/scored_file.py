@@ -27,6 +27,9 @@ KEY = "scored"  # of an evaluation's JSON
 _FORM = 4
 _MOST_BYTES = 1 << 31
 _LEVEL = 9
+_UNREADABLE = (
+    binascii.Error, zstandard.ZstdError, ValueError, KeyError, TypeError, IndexError, AttributeError, RecursionError,
+)  # fmt: skip
 _SWEEP = {
     "start": "<i8", "frame": "<i4", "tied": "|u1", "late": "|u1", "right": "<u2", "counted": "<u2",
     "object_frame": "<i4", "object_label": "<i4",
@@ -75,7 +78,7 @@ def read_scored(text: str, where: str) -> Scored:
         line, _, rest = data.partition(b"\n")
         header = json.loads(line)
         found = _scored(header, _read_arrays(header["arrays"], rest))
-    except (binascii.Error, zstandard.ZstdError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
+    except _UNREADABLE as error:
         raise InvalidInputError(f"{where}: its matches cannot be read ({error}); evaluate again.") from error
     _check(found, where)
     return found

@@ -34,6 +34,7 @@ def texts():
         "hollow.json": json.dumps({"form_version": report["form_version"], "verdict": {}, "changes": {}}),
         "cut.json": whole[:1000],
         "list.json": "[]",
+        "deep.json": "[" * 100_000,
         "null.json": "null",
         "policy.yaml": "metric: AP50\nmax_drop: 0.1\n",
         "flow.yaml": "name: x\nclasses: [bus]\nbatches: [a]\n",
@@ -44,6 +45,7 @@ def texts():
         "fog.yaml": "slices: [{name: fog, required: true}]\n",
         "absent.yaml": "regressions: [absent.json]\n",
         "folder.yaml": "regressions: [folder.json]\n",
+        "deep.yaml": "regressions: [deep.json]\n",
         "wrong.yaml": "regressions: [new.json]\n",
         "digest.yaml": f"regressions: ['{'0' * 64}']\n",
     }
@@ -72,6 +74,10 @@ def gate(champion="champion.json", policy="policy.yaml", challenger="new.json"):
 @pytest.mark.parametrize(
     ("words", "code", "line"),
     [
+        (gate(challenger="deep.json"), 1, "deep.json is no JSON of an evaluation or a report: maximum recursion"),
+        (gate(policy="deep.yaml"), 1, "deep.json is no regression set"),
+        (("report", "diff", "deep.json", "report.json"), 1, "deep.json is no report.json of a validation"),
+        (("regressions", "deep.json", "--name", "x"), 1, "deep.json is no report of a run"),
         (gate(policy="nothing.yaml"), 3, "There is no file 'nothing.yaml'"),
         (gate(policy="empty.yaml"), 2, "empty.yaml is empty"),
         (gate(policy="syntax.yaml"), 2, "syntax.yaml:1: no YAML"),

@@ -80,7 +80,7 @@ def _attributes(request: DataRequest) -> Iterator[tuple[int, list[Suspect]]]:
 def _is_object(text: str) -> bool:
     try:
         return isinstance(json.loads(text), dict)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
 
 
