@@ -40,10 +40,11 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Frames:
-    """The frames to look at and where their bytes lie; `told` says where they come from."""
+    """The frames to look at, but those in `withdrawn`, and where their bytes lie; `told` says where they come from."""
 
     tables: "SnapshotTables"
     locations: "pa.Table"
+    withdrawn: frozenset[str]
     told: "Mapping[str, Json]"
 
 
@@ -93,31 +94,34 @@ def _preview(asked: _Asked, scratch: Path) -> "tuple[dict[str, Json], str]":
     os.environ.update(profile.s3_variables())
     place = place_of(profile, asked.workspace)
     addresses = {batch.name: resolve_batch_uri(batch, profile, asked.flow_file.parent) for batch in flow.batches}
-    frames = _of_snapshot(asked) if asked.snapshot else _of_batches(flow, addresses, place, scratch)
+    frames = _of_snapshot(asked, place) if asked.snapshot else _of_batches(flow, addresses, place, scratch)
     return _look(asked, flow, place, frames)
 
 
-def _of_snapshot(asked: _Asked) -> _Frames:
+def _of_snapshot(asked: _Asked, place: "Place") -> _Frames:
     from cli.snapshot_argument import find_snapshot
+    from driveflow.withdrawn import withdrawn_for
 
     found = find_snapshot(asked.snapshot, asked.workspace, asked.profile)
-    return _Frames(found.tables(), found.locations(), {"snapshot": found.snapshot_id})
+    gone = withdrawn_for(place.store, found)
+    return _Frames(found.tables(), found.locations(), gone, {"snapshot": found.snapshot_id})
 
 
 def _of_batches(flow: "Flow", addresses: dict[str, str], place: "Place", scratch: Path) -> _Frames:
     from cli.data.progress import shown_progress
     from cli.filter.flow_frames import Reader, flow_frames
+    from driveflow.withdrawn import withdrawn_ids
 
     with shown_progress("read") as progress:
         found = flow_frames(flow, addresses, Reader(place, scratch, progress))
-    return _Frames(found.tables, found.locations, {"batches": found.batches, "imported_before": found.reused})
+    gone = withdrawn_ids(place.store)
+    return _Frames(found.tables, found.locations, gone, {"batches": found.batches, "imported_before": found.reused})
 
 
 def _look(asked: _Asked, flow: "Flow", place: "Place", frames: _Frames) -> "tuple[dict[str, Json], str]":
     from cli.data.progress import shown_progress
     from driveflow.images.pixels import PixelReader, place_cache
     from driveflow.signal_store import SignalStore
-    from driveflow.withdrawn import withdrawn_ids
     from filtering.fingerprint import fingerprint_frames
     from filtering.idle_settings import idle_settings
     from filtering.preview import Price, preview, training_frames
@@ -125,7 +129,7 @@ def _look(asked: _Asked, flow: "Flow", place: "Place", frames: _Frames) -> "tupl
     from filtering.sampled import sample_drives
 
     part = sample_drives(frames.tables, asked.sample, asked.seed)
-    pixels = PixelReader(frames.locations, place_cache(place), withdrawn_ids(place.store))
+    pixels = PixelReader(frames.locations, place_cache(place), frames.withdrawn)
     with shown_progress("measure") as progress:
         measured = fingerprint_frames(part.frames["frame_id"], pixels, SignalStore(place.store), progress)
     request = _request(flow, part, measured.signals, (pixels, place))

@@ -200,7 +200,7 @@ def _write(under_review: _Review, found: "Sequence[BandPrecision]", path: Path, 
 
     from cli.snapshot_argument import lineage
     from driveflow.images.pixels import PixelReader, place_cache
-    from driveflow.withdrawn import withdrawn_ids
+    from driveflow.withdrawn import withdrawn_for
     from filtering.album import Album
     from filtering.review import answer_sheet
     from filtering.review_page import review_page
@@ -209,7 +209,7 @@ def _write(under_review: _Review, found: "Sequence[BandPrecision]", path: Path, 
     known = _answers_there(under_review, sheet, path, place.store)
     records = list(lineage(under_review.snapshot))
     locations = pa.concat_tables([record.locations() for record in records])
-    pixels = PixelReader(locations, place_cache(place), withdrawn_ids(place.store))
+    pixels = PixelReader(locations, place_cache(place), withdrawn_for(place.store, under_review.snapshot))
     album = Album(records[1].tables() if len(records) > 1 else under_review.snapshot.tables(), pixels)
     words = {frame_id: "yes" if right else "no" for frame_id, right in known.items()}
     write_file(path, review_page(under_review.rule, under_review.bands, found, album).encode(), "--html")

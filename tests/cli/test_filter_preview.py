@@ -74,6 +74,17 @@ def test_a_snapshot_is_looked_at_instead_of_the_batches(flow, tmp_path, capsys):
     assert sorted(str(path) for path in (tmp_path / "space" / "store" / "snapshots").rglob("*")) == before
 
 
+def test_what_was_withdrawn_where_a_snapshot_lies_is_not_looked_at_from_elsewhere(flow, tmp_path, capsys):
+    home, other = ("-w", str(tmp_path / "space")), ("-w", str(tmp_path / "other"))
+    made = json.loads(call(capsys, "data", "import", str(tmp_path / "one"), "--as", "may", *home, "-o", "json")[1])
+    call(capsys, "data", "withdraw", "0.jpg", "--reason", "law", "-y", *home)
+
+    code, out, _ = call(capsys, "filter", "preview", str(flow), "--snapshot", made["uri"], *other, "-o", "json")
+
+    assert code == 0
+    assert json.loads(out)["by_reason"]["unreadable"] == 1
+
+
 @pytest.mark.parametrize(
     ("text", "options", "code"), [(None, [], 3), ("name: [", [], 2), (FLOW, ["--snapshot", "no"], 3)]
 )
