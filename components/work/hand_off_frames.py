@@ -42,7 +42,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     if campaign is not None:
         _remember(context, campaign)
     uri = campaign.uri if campaign else ""
-    none = "" if uri else _why_none(request)
+    none = "" if uri else _why_none(request, handed_off.counts["frames_already_out"])
     where = f"The campaign lies at {uri}\n" if uri else f"{none}\n"
     rows = [(row["path"], row["reason"], row["detail"]) for row in handed_off.quarantine.to_pylist()]
     held = f"\n{markdown_table(('picture', 'reason', 'detail'), rows)}" if rows else ""
@@ -54,10 +54,13 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     )
 
 
-def _why_none(request: "HandOffRequest") -> str:
+def _why_none(request: "HandOffRequest", awaited: int) -> str:
     """Say why nothing goes to annotators; where everything has its labels, that is good news."""
     import pyarrow.compute as pc
 
+    if awaited:
+        out = f"{awaited} selected frames are out in other campaigns; `driveflow label close` frees what stays out"
+        return f"Nothing was left to send, so there is no new campaign. {out}."
     frames = request.tables.frames
     lacking = pc.less(pc.list_value_length(frames["annotated_classes"]), len(request.classes))
     asked = pc.and_(lacking, pc.not_equal(frames["split"], "holdout"))

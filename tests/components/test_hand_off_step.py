@@ -29,3 +29,24 @@ def test_a_hand_off_of_nothing_is_a_note_that_says_whether_everything_is_labeled
     result = work(step, {"snapshot": made.uri, "selection": empty, "predictions": ""})
 
     assert result.notes == (f"Nothing was left to label, so there is no campaign.{why}",)
+
+
+def test_a_hand_off_of_what_is_out_already_names_how_many_frames_are_awaited(tmp_path):
+    settings = {"labeling": write_section(LabelingSection()), "flow": "city", "purpose": "train", "aliases": {}}
+    step = context(tmp_path, settings)
+    four = pictures_snapshot(step.place.store)
+    lacking = [not row for row in four.frames()["annotated_classes"].to_pylist()]
+    ids = four.frames()["frame_id"].filter(pa.array(lacking)).to_pylist()
+
+    def sent(frame_ids):
+        rows = [{"frame_id": name, "rank": rank, "reason": "", "rule": ""} for rank, name in enumerate(frame_ids)]
+        picked = put_table(step.place.store, pa.Table.from_pylist(rows, SELECTION))
+        return work(step, {"snapshot": four.uri, "selection": picked, "predictions": ""})
+
+    first, second = sent(ids), sent(ids[:1])
+
+    assert first.counts["frames_sent"] == len(ids) == 2
+    assert second.outputs["campaign"] == ""
+    assert second.notes[0].startswith(
+        "Nothing was left to send, so there is no new campaign. 1 selected frames are out in other campaigns"
+    )
