@@ -108,13 +108,14 @@ def status(
 
     Exit codes: 0 done, 2 usage, 3 not found.
     """
+    from cli.data.tell_import import visible
     from labeling.campaigns import find_campaign
     from labeling.status import campaign_status
 
     store = place_from(workspace, profile).store
     value = _value(campaign_status(store, find_campaign(store, campaign)))
     facts = {name: item for name, item in value.items() if name != "problems"}
-    emit(value, output, "\n".join([as_text(facts), *(f"problem: {text}" for text in value["problems"])]))
+    emit(value, output, "\n".join([as_text(facts), *(f"problem: {visible(text)}" for text in value["problems"])]))
 
 
 @app.command()
@@ -136,6 +137,7 @@ def collect(
 
     Exit codes: 0 done, 1 the file is of no use, 2 usage, 3 not found.
     """
+    from cli.data.tell_import import visible
     from labeling.campaigns import find_campaign
     from labeling.take_in import take_in
 
@@ -143,7 +145,7 @@ def collect(
     taken = take_in(store, find_campaign(store, campaign), source)
     value: Any = asdict(taken)
     for line in _not_used(taken):
-        say(f"not used: {line}")
+        say(f"not used: {visible(line)}")
     verb = "is there" if taken.is_new else "was there already"
     emit(value, output, f"{taken.path} {verb}: {taken.frames} frames, {taken.boxes} boxes.")
 

@@ -125,6 +125,17 @@ def test_the_status_names_what_could_not_be_used_line_by_line(sent, tmp_path, ca
     assert [line.partition(": ")[0] for line in lines[-3:]] == ["refused", "problem", "problem"]
 
 
+def test_a_file_name_with_a_line_break_or_a_colour_stays_on_its_line(sent, tmp_path, capsys):
+    folder = tmp_path / ".driveflow/store/campaigns" / sent / "returns"
+    folder.mkdir()
+    (folder / "a\nstate: closed \x1b[31m.json").write_text("{")
+
+    lines = call(capsys, "label", "status", sent)[1].splitlines()
+
+    assert lines[-1].startswith("problem: returns/a\\nstate: closed \\x1b[31m.json: not_json: ")
+    assert lines.count("state: open") == 1
+
+
 def test_what_cannot_be_used_is_named_and_the_rest_is_taken(sent, tmp_path, capsys):
     path = answer(tmp_path, sent, about("a"), *(about(f"unknown {number}") for number in range(7)))
 
