@@ -19,6 +19,7 @@ MAX_FILE_BYTES = 512 << 20
 
 _SMALL_BYTES = 256 << 10  # label files up to this size are read at once and kept: there may be one for each picture
 _READERS = 16  # waiting for a far storage, not for a processor
+_AT_ONCE = 256  # of these files wait in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +126,12 @@ class _Gathering:
             for file in self.files
             if file.member is None and file.byte_count <= _SMALL_BYTES and kind_of(file.place) == "text"
         ]
-        with ThreadPoolExecutor(_READERS) as pool:
-            for file, data in zip(wanted, pool.map(read_file, wanted), strict=True):
-                if isinstance(data, BrokenDataError):
-                    self.refused.append(Refusal(file.name, data.code, data.detail, file.byte_count))
-                    self.files.remove(file)
-                else:
-                    self.texts.keep(file.place, data)
+        for file, data in _read_many(wanted):
+            if isinstance(data, BrokenDataError):
+                self.refused.append(Refusal(file.name, data.code, data.detail, file.byte_count))
+                self.files.remove(file)
+            else:
+                self.texts.keep(file.place, data)
 
     def _add_container(self, entry: ObjectInfo, container: Container) -> None:
         name = entry.path
@@ -175,6 +175,14 @@ class _Gathering:
             free = f"{stem}#{number}.{extension}" if dot and "/" not in extension else f"{place}#{number}"
         self.taken.add(free)
         return free
+
+
+def _read_many(files: Sequence[BatchFile]) -> Iterator[tuple[BatchFile, bytes | BrokenDataError]]:
+    """Yield each object with its bytes; many are read at once, and a bounded number waits in memory."""
+    with ThreadPoolExecutor(_READERS) as pool:
+        for start in range(0, len(files), _AT_ONCE):
+            some = files[start : start + _AT_ONCE]
+            yield from zip(some, pool.map(read_file, some), strict=True)
 
 
 def _nothing() -> Iterator[tuple[int, bytes | BrokenDataError]]:
