@@ -2,19 +2,30 @@
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import TypeAlias
 
 from driveflow.flow.sections import BatchSection
 from driveflow.formats.source_split import split_of_folders
 from ingestion.name_times import photo_of
 from ingestion.series import Series, reunited, without_split
 
-_NUMBER_AT_END = re.compile(r"^(.*?)(\d+)$", re.DOTALL)
+_WORD = r"[_\-. ](?:[^\W\d]\D*|[^\W\d_][^\W_]*[^\W\d_])"
+_NUMBER = re.compile(rf"(?<!\d)(\d+)((?:{_WORD})?)\Z")  # at the end, or before a word: 0001_front
+_DIGITS = 40  # of a number that are looked at
+_UPLOADED = re.compile(r"(?=\d*[a-f])[0-9a-f]{8}-(?![0-9a-f]{8}\Z)")  # Label Studio's, before the name of a file
 _OF_A_VIDEO = re.compile(r"_(?:mp4|mov|avi|mkv|webm|m4v|mpe?g)-\d+$|(?:^|[^a-z])frames?[_-]?\d+$", re.IGNORECASE)
 _STAMP = re.compile(r"^(?:\d{13}|\d{16}|\d{19})$")  # milliseconds, microseconds or nanoseconds
 _MIN_SEQUENCE = 3
 _SAME_SIZE_SHARE = 0.9  # one camera makes pictures of one size; numbered stills come in many
+_MOST_APART = 10_000  # numbers of the frames of one recording; ids of photos are farther from each other
+_EVEN_SHARE = 0.5  # of the gaps; where more are within a fifth of the usual one, a clock or a counter made them
+_MINUTE_OF_DIGITS = {13: 60 * 10**3, 16: 60 * 10**6, 18: 60 * 10**9, 19: 60 * 10**9}
+
+
+_Numbered: TypeAlias = tuple[str, int, tuple[int, int]]  # a name without its number, that number, width and height
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +44,9 @@ def assign_drives(section: BatchSection, pictures: Sequence[Hints]) -> dict[str,
     """Return the drive of each place.
 
     What is stated wins: the section's drive, then the metadata's. With `auto`, a video named by the labels is a drive,
-    then pictures named by their time, then three or more files of one folder that differ in a number at their end and
-    have one size, then pictures that the labels number as frames, then what Roboflow made of one photo; everything else
-    is a still, a drive of its own.
+    then pictures named by their time, then three or more files of one folder that have one size and differ in a number
+    at their end, or before the word at their end, where these numbers are near each other, then pictures that the
+    labels number as frames, then what Roboflow made of one photo; everything else is a still, a drive of its own.
     A sequence that was dealt out to folders of several splits, as cards are, is one. Only stated names are the same
     drive in two batches; the others begin with the batch's name.
     """
@@ -84,14 +95,15 @@ def _below(name: str) -> str:
 def _sequences(pictures: Sequence[Hints]) -> dict[str, str]:
     """Return "folder/stem" of the places that are part of a numbered sequence."""
     groups: dict[Series, list[tuple[str, int]]] = defaultdict(list)
-    for hints in pictures:
-        numbered = _numbered(hints.place)
-        if numbered is not None:
-            groups[_folder(hints.place), numbered[0]].append((hints.place, numbered[1]))
-    sizes = {hints.place: hints.size for hints in pictures}
+    known = {hints.place: (*numbered, hints.size) for hints in pictures if (numbered := _numbered(hints.place))}
+    for place, (stem, number, _) in known.items():
+        groups[_folder(place), stem].append((place, number))
     found: dict[str, str] = {}
     for (folder, stem), members in reunited(groups).items():
-        if len(members) >= _MIN_SEQUENCE and _are_of_cameras({place: sizes[place] for place in members}):
+        parts: dict[Series, list[_Numbered]] = defaultdict(list)
+        for place in members:
+            parts[_folder(place), known[place][0]].append(known[place])
+        if len(members) >= _MIN_SEQUENCE and _are_of_cameras(parts.values()) and _are_counted(parts.values()):
             name = "/".join(part for part in (folder, stem.rstrip("_-. ")) if part)
             found |= dict.fromkeys(members, name or "numbered")
     return found
@@ -108,16 +120,18 @@ def _photos(pictures: Sequence[Hints]) -> dict[str, str]:
 
 
 def _numbered(place: str) -> tuple[str, int] | None:
-    """Return the stem of a file name and the number at its end, None where there is none.
+    """Return a file name without its ending and the number at its end, and that number; None where there is none.
 
     Of what Roboflow made of a picture only the names of recordings count: photos of any size have one size there.
     """
     made_of = photo_of(place)
     if made_of and not (_OF_A_VIDEO.search(made_of) or _STAMP.match(made_of)):
         return None
-    stem = made_of or _stem(place)
-    match = _NUMBER_AT_END.match(stem)
-    return (match[1], int(match[2])) if match else None
+    stem = _UPLOADED.sub("", made_of or _stem(place), count=1)
+    match = _NUMBER.search(stem)
+    if match is None:
+        return None
+    return stem[: match.start()] + match[1][:-_DIGITS] + match[2], int(match[1][-_DIGITS:])
 
 
 def _stem(place: str) -> str:
@@ -126,12 +140,20 @@ def _stem(place: str) -> str:
     return name.rpartition(".")[0] if "." in name else name
 
 
-def _are_of_cameras(sizes: Mapping[str, tuple[int, int]]) -> bool:
-    """Tell whether the pictures of each folder are mostly of one size."""
-    folders: dict[str, Counter[tuple[int, int]]] = defaultdict(Counter)
-    for place, size in sizes.items():
-        folders[_folder(place)][size] += 1
-    return all(max(found.values()) >= _SAME_SIZE_SHARE * found.total() for found in folders.values())
+def _are_of_cameras(parts: Iterable[Sequence[_Numbered]]) -> bool:
+    """Tell whether the pictures of each part, which is that of one folder and camera, are mostly of one size."""
+    sizes = [Counter(size for _, _, size in part) for part in parts]
+    return all(max(found.values()) >= _SAME_SIZE_SHARE * found.total() for found in sizes)
+
+
+def _are_counted(parts: Iterable[Sequence[_Numbered]]) -> bool:
+    """Tell whether numbers are those of frames, or stamps: ids of photos are far from each other, and unevenly."""
+    numbers = [sorted({number for _, number, _ in part}) for part in parts]
+    gaps = sorted(after - before for part in numbers for before, after in pairwise(part))
+    usual = gaps[len(gaps) // 2] if gaps else 0
+    digits = len(str(max(part[-1] for part in numbers)))
+    even = sum(abs(gap - usual) * 5 <= usual for gap in gaps)
+    return usual <= _MINUTE_OF_DIGITS.get(digits, _MOST_APART) or even > _EVEN_SHARE * len(gaps)
 
 
 def _folder(place: str) -> str:

@@ -11,18 +11,21 @@ from driveflow.formats.source_split import known_split
 Series: TypeAlias = tuple[str, str]  # folder, and what names have in common
 Numbered: TypeAlias = tuple[str, int]  # place, and its number or time
 _CAMERA: Final = re.compile(
-    r"image_\d+|cam(?:era)?(?:[_-]\w+|\d+)|(?:ring|stereo)_\w+|(?:front|rear|back|left|right|cent(?:er|re))(?:[_-]\w+)*",
+    r"image_\d+|cam(?:era)?(?:[_\-= ]\w+|\d+)|(?:ring|stereo)_\w+"
+    r"|(?:front|rear|back|side|left|right|cent(?:er|re))(?:[_-]\w+|(?-i:[A-Z])\w*)*",
     re.IGNORECASE,
 )
-"""How folders of one camera are called: image_02, CAM_FRONT, ring_front_left, rear-left."""
+"""How folders of one camera are called: image_02, CAM_FRONT, ring_front_left, rear-left, frontLeft, cam=left."""
+_MOMENTS: Final = {"samples", "sweeps"}  # nuScenes puts every sixth picture of a recording into a folder of its own
 
 
 def reunited(groups: Mapping[Series, Sequence[Numbered]]) -> dict[Series, list[str]]:
     """Return the places of each series, in the folder above its cameras and splits where it lies in several.
 
     `groups` has place and number (or time) of the pictures of a series in one folder. Folders of cameras, side by side,
-    are one recording if the numbers of one reach into those of another. A recording was dealt out to splits, as cards
-    are, if its numbers are in one of the folders only, and lie between those of another.
+    and names that are a camera and a number, are one recording if the numbers of one reach into those of another. A
+    recording was dealt out to splits, as cards are, if its numbers are in one of the folders only, and lie between
+    those of another.
 
     >>> reunited({("train", "a"): [("train/a1", 1), ("train/a3", 3)], ("valid", "a"): [("valid/a2", 2)]})
     {('', 'a'): ['train/a1', 'train/a3', 'valid/a2']}
@@ -62,12 +65,17 @@ def cameras(places: Iterable[str]) -> dict[str, str]:
 
 
 def without_split(folder: str) -> str:
-    """Return a folder without the parts of it that name a split.
+    """Return a folder without the parts of it that name a split, archives of one among them.
 
-    >>> without_split("set/train/images")
-    'set/images'
+    >>> without_split("set/train/images"), without_split("val2017.zip!/images")
+    ('set/images', 'images')
     """
-    return "/".join(part for part in folder.split("/") if not known_split(part))
+    return "/".join(part for part in folder.split("/") if not _is_split(part))
+
+
+def _is_split(part: str) -> bool:
+    name = part.partition(".")[0] if part.endswith("!") else part
+    return bool(known_split(name)) or name in _MOMENTS
 
 
 def _rig(folder: str) -> tuple[str, str]:
@@ -78,11 +86,16 @@ def _rig(folder: str) -> tuple[str, str]:
 
 
 def _of_rigs(groups: Mapping[Series, Sequence[Numbered]]) -> dict[Series, list[Numbered]]:
-    """Return what cameras side by side saw together; a name that has the camera's in it is none of its own for that."""
+    """Return what cameras side by side saw together; a name that has the camera's in it is none of its own for that.
+
+    Without folders of cameras a name that says nothing but a camera is that of one: left_0001, 0001_right.
+    """
     beside: dict[Series, list[Series]] = defaultdict(list)
     for folder, name in groups:
         rig, camera = _rig(folder)
-        beside[(rig, name.replace(camera, "")) if camera else (folder, name)].append((folder, name))
+        word = name.strip("_-. ")
+        camera = camera or (word if _CAMERA.fullmatch(word) else "")
+        beside[rig, name.replace(camera, "") if camera else name].append((folder, name))
     found: dict[Series, list[Numbered]] = {}
     for rigged, parts in beside.items():
         for together in _overlapping({part: [number for _, number in groups[part]] for part in parts}):

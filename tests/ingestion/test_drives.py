@@ -44,6 +44,65 @@ def test_numbered_stills_of_many_sizes_are_no_drive():
     assert found == {f"{n}.jpg": f"b/{n}.jpg" for n in range(5)}
 
 
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [7_013_482_511, 1_020_651_753, 4_925_906_360, 3_637_013, 2_549_968_784],
+        [1_044_316_776_012_345, 1_049_763_468_214_164, 933_525_276_802_129, 147_801_995_268_631, 1_593_300_221_009_541],
+        [581_929, 285, 139_000, 391_895, 60_623, 522_418],
+    ],
+    ids=["Flickr", "Mapillary", "COCO"],
+)
+@pytest.mark.parametrize("form", ["train/{:012}.jpg", "photo_{}.jpg"])
+def test_photos_of_one_size_whose_ids_are_far_from_each_other_are_no_recording(ids, form):
+    places = [form.format(number) for number in ids]
+
+    assert _assign(places) == {place: f"b/{place}" for place in places}
+
+
+@pytest.mark.parametrize("step", [9_999, 33_333_333, 10**12])
+def test_numbers_at_even_distances_are_of_a_recording_however_far_they_are(step):
+    assert len(set(_assign([f"{n * step + n % 3}.jpg" for n in range(6)]).values())) == 1
+
+
+@pytest.mark.parametrize("form", ["run/{:05}_{}.jpg", "run/{1}-{0:03}.jpg", "run/{1}{0}.jpg"])
+def test_cameras_that_are_the_rest_of_the_name_are_one_drive(form):
+    section = BatchSection(name="b", path="b")
+    sizes = {"front": (64, 48), "rear": (48, 64)}
+    found = assign_drives(section, [Hints(form.format(n, name), sizes[name]) for n in range(5) for name in sizes])
+
+    assert set(found.values()) == {"b/run"}
+
+
+def test_frames_whose_number_is_before_a_word_are_one_drive():
+    places = [f"aachen/aachen_000003_{n * 19:06}_leftImg8bit.png" for n in range(4)]
+
+    assert set(_assign(places).values()) == {"b/aachen/aachen_000003__leftImg8bit"}
+
+
+def test_what_label_studio_puts_before_names_hides_no_recording():
+    places = [f"images/{n * 9999 + 0xA0000000:08x}-frame_{n:04}.jpg" for n in range(5)]
+
+    assert set(_assign(places).values()) == {"b/images/frame"}
+    assert len(set(_assign([f"{n:08x}-{n + 7:08x}.jpg" for n in range(0xB0000001, 0xB0000009)]).values())) == 8
+
+
+def test_samples_and_sweeps_of_nuscenes_are_one_recording():
+    places = [f"{'sweeps' if n % 6 else 'samples'}/CAM_FRONT/n__{n:04}.jpg" for n in range(20)]
+
+    assert len(set(_assign(places).values())) == 1
+
+
+def test_a_recording_that_was_dealt_out_to_archives_is_one_drive():
+    places = [f"{'val2017' if n % 5 == 3 else 'train2017'}.zip!/{n:03}.jpg" for n in range(20)]
+
+    assert set(_assign(places).values()) == {"b/numbered"}
+
+
+def test_a_name_of_very_many_digits_ends_no_import():
+    assert len(set(_assign([f"{'7' * 9000}{n}.jpg" for n in range(3)]).values())) == 1
+
+
 def test_a_video_named_by_the_labels_is_a_drive_of_this_batch():
     assert _assign(["x.jpg", "y.jpg"], label="clip7") == {"x.jpg": "b/clip7", "y.jpg": "b/clip7"}
 
@@ -120,6 +179,10 @@ def test_recordings_in_folders_that_are_no_splits_stay_apart():
         ("CAM_FRONT", "CAM_BACK_LEFT"),
         ("front", "rear-left"),
         ("camera0", "camera1"),
+        ("cam=front", "cam=rear"),
+        ("Camera 5", "Camera 6"),
+        ("FRONT", "SIDE_LEFT"),
+        ("frontLeft", "frontRight"),
     ],
 )
 def test_cameras_side_by_side_are_one_drive(folders):
