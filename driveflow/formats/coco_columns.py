@@ -185,7 +185,7 @@ def _corners(boxes: Sequence[list[float] | None]) -> npt.NDArray[np.float64]:
 def _upright(annotation: CocoAnnotation) -> list[float] | None:
     """Return x, y, width and height of the box around what was drawn, which CVAT may have turned."""
     box, turn_deg = annotation.bbox, _turn_deg(annotation)
-    if not turn_deg or box is None or len(box) != 4:
+    if not turn_deg or box is None or len(box) != 4 or min(box[2:]) <= 0:
         return box
     x1, y1, x2, y2 = around_turned((box[0], box[1], box[0] + box[2], box[1] + box[3]), turn_deg)
     return [x1, y1, x2 - x1, y2 - y1]

@@ -266,3 +266,10 @@ def test_an_empty_box_is_made_from_the_outline():
     outline = [[5, 5, 15, 5, 15, 25]]
 
     assert boxes(_read([_image()], [_box(bbox=[], segmentation=outline)])) == [("a.jpg", "car", 5, 5, 15, 25)]
+
+
+@pytest.mark.parametrize("width", [-5, 0])
+def test_a_box_without_an_area_is_none_however_it_is_turned(width):
+    labels = _read([_image()], [_box(bbox=(10, 20, width, 20), attributes={"occluded": False, "rotation": 45})])
+
+    assert problems(labels) == [("labels.json", None, "label_bad_box")]
