@@ -50,7 +50,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         outputs={"campaign": uri},
         counts=handed_off.counts,
         pages={"summary": counts_page("Hand-off", handed_off.counts, where + held)},
-        notes=(*pixels.cache_note(), *filter(None, [none])),
+        notes=(*pixels.cache_note(), *filter(None, [none, _out_elsewhere(context, request)])),
     )
 
 
@@ -66,6 +66,29 @@ def _why_none(request: "HandOffRequest", awaited: int) -> str:
     asked = pc.and_(lacking, pc.not_equal(frames["split"], "holdout"))
     why = "" if pc.any(asked).as_py() else " Every kept frame of train and val has its labels."
     return f"Nothing was left to label, so there is no campaign.{why}"
+
+
+def _out_elsewhere(context: StepContext, request: "HandOffRequest") -> str:
+    """Say which other flows handed selected frames off: their labels come to those flows alone; empty for none."""
+    from labeling.campaigns import open_those_there
+
+    flow: Any = context.settings["flow"]
+    theirs = {
+        row.campaign_id: row.flow for row in context.ledger.campaigns(purpose=request.purpose) if row.flow != flow
+    }
+    selected = set(request.selection["frame_id"].to_pylist())
+    shared: dict[str, set[str]] = {}
+    for manifest in open_those_there(request.store, theirs)[0]:
+        found = selected.intersection(frame.frame_id for frame in manifest.frames)
+        if found:
+            shared.setdefault(theirs[manifest.campaign_id], set()).update(found)
+    if not shared:
+        return ""
+    told = ", ".join(f"{len(found)} of flow {name!r}" for name, found in sorted(shared.items()))
+    return (
+        f"Selected frames are out in campaigns of other flows ({told}), and their labels come back to those alone, "
+        "not to this flow; the same name, or a store of its own, would do."
+    )
 
 
 def _remember(context: StepContext, campaign: "Campaign") -> None:

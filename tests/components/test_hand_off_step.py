@@ -46,7 +46,23 @@ def test_a_hand_off_of_what_is_out_already_names_how_many_frames_are_awaited(tmp
     first, second = sent(ids), sent(ids[:1])
 
     assert first.counts["frames_sent"] == len(ids) == 2
+    assert len(second.notes) == 1
     assert second.outputs["campaign"] == ""
     assert second.notes[0].startswith(
         "Nothing was left to send, so there is no new campaign. 1 selected frames are out in other campaigns"
     )
+
+
+def test_a_hand_off_of_frames_that_another_flow_sent_says_that_their_labels_go_there(tmp_path):
+    settings = {"labeling": write_section(LabelingSection()), "flow": "city", "purpose": "train", "aliases": {}}
+    step = context(tmp_path, settings)
+    four = pictures_snapshot(step.place.store)
+    rows = [{"frame_id": name, "rank": 0, "reason": "", "rule": ""} for name in four.frames()["frame_id"].to_pylist()]
+    picked = put_table(step.place.store, pa.Table.from_pylist(rows, SELECTION))
+    inputs = {"snapshot": four.uri, "selection": picked, "predictions": ""}
+
+    first = work(step, inputs)
+    second = work(context(tmp_path, {**settings, "flow": "town"}), inputs)
+
+    assert first.notes == ()
+    assert second.notes[0].startswith("Selected frames are out in campaigns of other flows (2 of flow 'city'), and")
