@@ -26,6 +26,7 @@ from driveflow.formats.source_split import split_of_folders
 
 _LABELS, _IMAGES = re.compile(r"label_\d+"), re.compile(r"image_\d+")
 _COUNTED: Final = re.compile(r"\s*(\d{1,18})\s+(-?\d{1,18})\s+(.*)", re.DOTALL)  # frame, track and what KITTI says else
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
 _SHOWN: Final = 5  # frames that a problem names
 
 
@@ -116,7 +117,7 @@ class _Tracking:
     def _pictures(self, path: str) -> Mapping[int, str]:
         """Return the pictures of a sequence by the number that their name is."""
         known = ((stem_of(picture).rpartition("/")[2], picture) for picture in self.finder.under(_image_folder(path)))
-        return {int(stem): picture for stem, picture in known if stem.isascii() and stem.isdigit()}
+        return {int(stem): picture for stem, picture in known if _NUMBER.fullmatch(stem)}
 
     def _problem(self, path: str, reason: str, detail: str, line: int) -> None:
         self.builder.problems.append(LabelProblem(path, reason, detail, line, 1))

@@ -96,3 +96,12 @@ def test_results_are_predictions_and_label_nothing():
 @pytest.mark.parametrize("lines", [[CAR], [NOTHING], [f"{CAR} 0.5"], ["", CAR]])
 def test_content_tells_the_format(lines):
     assert detect_formats(InMemory(FRAMES | {FILE: "\n".join(lines)})) == ["kitti_tracking"]
+
+
+@pytest.mark.parametrize("name", ["7" * 6000, "²", "one"])
+def test_a_picture_whose_name_is_the_number_of_no_frame_stays_without_labels(name):
+    odd = f"training/image_02/0004/{name}.png"
+    labels = read(CAR, **pictures(odd))
+
+    assert len(boxes(labels)) == 1
+    assert odd not in looked_for(labels)
