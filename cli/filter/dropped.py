@@ -30,10 +30,13 @@ def dropped(
     import pyarrow as pa
 
     from cli.snapshot_argument import find_snapshot, lineage
+    from driveflow.errors import UsageError
     from filtering.dropped import dropped_frames
 
     found = find_snapshot(snapshot, workspace, profile, "filter_frames")
     decisions = found.decisions()
+    if not decisions.num_rows and found.made_by().get("step") != "filter_frames":
+        raise UsageError(f"{found.uri} was not filtered; name the snapshot that `filter_frames` made.")
     sources = pa.concat_tables([item.sources() for item in lineage(found)])
     told = dropped_frames(decisions, sources, reason, limit)
     known = dropped_frames(decisions, sources, most=0)["reasons"] if reason and not told["total"] else {}

@@ -106,10 +106,11 @@ def test_verify_holds_to_the_limits_the_snapshot_was_made_with(store, capsys):
     assert "3 bits from its twin, limit 2" in out
 
 
-def test_batches_of_a_snapshot_that_was_not_filtered_asks_for_one_that_was(store, capsys):
+@pytest.mark.parametrize("command", ["batches", "dropped"])
+def test_of_a_snapshot_that_was_not_filtered_nothing_is_told_but_that_one_that_was_is_asked_for(store, capsys, command):
     merged = write_snapshot(store, snapshot(FRAMES), Beside(), {"step": "merge_batches"})
 
-    code, _, err = call(capsys, "filter", "batches", merged.uri)
+    code, _, err = call(capsys, "filter", command, merged.uri)
 
     assert code == 2
     assert "was not filtered; name the snapshot that `filter_frames` made" in err
