@@ -15,7 +15,7 @@ from ingestion.series import Series, reunited, without_split
 _WORD = r"[_\-. ](?:[^\W\d]\D*|[^\W\d_][^\W_]*[^\W\d_])"
 _NUMBER = re.compile(rf"(?<!\d)(\d+)((?:{_WORD})?)\Z")  # at the end, or before a word: 0001_front
 _DIGITS = 40  # of a number that are looked at
-_UPLOADED = re.compile(r"(?=\d*[a-f])[0-9a-f]{8}-(?![0-9a-f]{8}\Z)")  # Label Studio's, before the name of a file
+_UPLOADED = re.compile(r"\A(?=\d*[a-f])[0-9a-f]{8}-(?![0-9a-f]{8}\Z)")  # Label Studio's, before the name of a file
 _OF_A_VIDEO = re.compile(r"_(?:mp4|mov|avi|mkv|webm|m4v|mpe?g)-\d+$|(?:^|[^a-z])frames?[_-]?\d+$", re.IGNORECASE)
 _STAMP = re.compile(r"^(?:\d{13}|\d{16}|\d{19})$")  # milliseconds, microseconds or nanoseconds
 _MIN_SEQUENCE = 3

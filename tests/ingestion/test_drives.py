@@ -87,6 +87,12 @@ def test_what_label_studio_puts_before_names_hides_no_recording():
     assert len(set(_assign([f"{n:08x}-{n + 7:08x}.jpg" for n in range(0xB0000001, 0xB0000009)]).values())) == 8
 
 
+def test_eight_digits_within_a_name_are_part_of_it():
+    places = [f"clip_{clip}-frame_{n}.jpg" for clip in ("a0000001", "a0000002") for n in range(3)]
+
+    assert len(set(_assign(places).values())) == 2
+
+
 def test_samples_and_sweeps_of_nuscenes_are_one_recording():
     places = [f"{'sweeps' if n % 6 else 'samples'}/CAM_FRONT/n__{n:04}.jpg" for n in range(20)]
 
