@@ -1,6 +1,7 @@
 """Attributes of frames and boxes as columns of one kind each."""
 
 import json
+import math
 from collections.abc import Iterable
 from typing import Literal, TypeAlias, cast
 
@@ -52,4 +53,12 @@ def _as(kind: AttributeKind, value: object) -> object:
         return value if isinstance(value, bool) else None
     if kind == "text":
         return value if isinstance(value, str) else None
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return _number(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _number(value: int | float) -> float:
+    """Return `value` as a float; of a whole number that is too large for one the infinity on its side."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.copysign(math.inf, value > 0 or -1)

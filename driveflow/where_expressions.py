@@ -173,7 +173,7 @@ class Builder:
         except ValueError:
             self._refuse(node, f"{text[:40]!r} is no number")
         if abs(number) > _MAX_WHOLE:
-            number = float(number)
+            number = float(text)
         return _Value(pl.lit(number, pl.Int64 if isinstance(number, int) else pl.Float64), "number")
 
     def _arithmetic(self, node: exp.Expression) -> _Value:

@@ -129,6 +129,7 @@ HOSTILE = [
         ("speed_mps >= 9.5 and drive = 'd3'", "001"),
         ("captured_ns > 1700000000000000000", "100"),
         ("1e999 > width", "111"),
+        (f"1{'0' * 400} > width", "111"),
         ("true", "111"),
         (" and ".join(["width > 10"] * 90), "011"),
     ],
@@ -156,6 +157,15 @@ def test_a_condition_on_boxes_means_what_it_means_in_sql(text, expected):
     mask = compile_where(text, BOX_COLUMNS).mask(BOXES)
 
     assert "".join(str(int(found)) for found in mask) == expected
+
+
+@pytest.mark.parametrize(("whole", "expected"), [(10**400, "01"), (-(10**400), "10")])
+def test_a_whole_number_that_is_no_float_is_beyond_all_others(whole, expected):
+    boxes = BOXES.with_columns(attributes=pl.Series([f'{{"occluded":{whole}}}'] * 2))
+
+    masks = [compile_where(f"attributes.occluded {sign} 0", BOX_COLUMNS).mask(boxes) for sign in ("<", ">")]
+
+    assert "".join(str(int(mask.all())) for mask in masks) == expected
 
 
 def test_arrow_tables_and_empty_tables_are_asked_alike():
