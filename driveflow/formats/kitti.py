@@ -5,10 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from driveflow.canonical import canonical_json
 from driveflow.formats.dataset_meta import listed_classes
 from driveflow.formats.file_kinds import kind_of
-from driveflow.formats.kitti_lines import KittiBox, is_kitti_line, read_kitti_text
+from driveflow.formats.kitti_lines import box_row, is_kitti_line, read_kitti_text
 from driveflow.formats.kitti_mapping import read_drives
 from driveflow.formats.label_set import (
     ImageLabels,
@@ -90,7 +89,7 @@ class _Kitti:
             self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, lost))
             return
         self.builder.problems += said.problems
-        self.builder.add_box_rows(_row(found.path, path, box) for box in said.boxes)
+        self.builder.add_box_rows(box_row(found.path, path, box, box.attributes) for box in said.boxes)
         self.drawn |= {box.class_name for box in said.boxes if box.score is None}
         scores = [box.score for box in said.boxes if box.score is not None]
         if scores:
@@ -134,19 +133,6 @@ class _Kitti:
         listed, lists = listed_classes(self.files) if self.images else (frozenset(), frozenset())
         self.builder.files |= lists
         return sorted(listed.union(name for name in self.drawn if not names_ignore_region(name)))
-
-
-def _row(picture: str, path: str, box: KittiBox) -> dict[str, object]:
-    return {
-        "path": picture,
-        "label_file": path,
-        "line": box.line,
-        "class_name": box.class_name,
-        **dict(zip(("x1", "y1", "x2", "y2"), box.corners, strict=True)),
-        "ignore": names_ignore_region(box.class_name),
-        "attributes": canonical_json(box.attributes),
-        "score": box.score,
-    }
 
 
 def _image(picture: str, label_file: str = "") -> ImageLabels:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from driveflow.canonical import Json
-from driveflow.formats.label_set import LabelProblem, ProblemList
+from driveflow.canonical import Json, canonical_json
+from driveflow.formats.label_set import LabelProblem, ProblemList, names_ignore_region
 from driveflow.formats.shapes import Corners, has_area
 
 _VALUES: Final = 14
@@ -37,6 +37,20 @@ class KittiText:
 
 class _LineError(ValueError):
     """A line that cannot be used; `args` are the reason code and the detail."""
+
+
+def box_row(picture: str, path: str, box: KittiBox, attributes: Mapping[str, Json]) -> dict[str, object]:
+    """Return `box` of the label file at `path` as a row of LABEL_BOXES."""
+    return {
+        "path": picture,
+        "label_file": path,
+        "line": box.line,
+        "class_name": box.class_name,
+        **dict(zip(("x1", "y1", "x2", "y2"), box.corners, strict=True)),
+        "ignore": names_ignore_region(box.class_name),
+        "attributes": canonical_json(attributes),
+        "score": box.score,
+    }
 
 
 def is_kitti_line(line: str) -> bool:

@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from driveflow.canonical import Json, canonical_json
-from driveflow.formats.box_rows import BoxRows
+from driveflow.canonical import Json
 from driveflow.formats.file_kinds import kind_of
-from driveflow.formats.kitti_lines import KittiBox, is_kitti_line, read_kitti_text
+from driveflow.formats.kitti_lines import box_row, is_kitti_line, read_kitti_text
 from driveflow.formats.label_set import (
     ImageLabels,
     LabelFiles,
@@ -64,12 +63,8 @@ class _Tracking:
     finder: PictureFinder
     builder: LabelSetBuilder
     images: list[tuple[ImageLabels, bool]] = field(default_factory=list)  # and whether somebody looked
-    rows: BoxRows = field(init=False)
     drawn: set[str] = field(default_factory=set)  # classes of boxes without a score
-    scores: list[float] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.rows = BoxRows(self.builder)
+    scores: list[float] = field(default_factory=list)  # the least and the most of each file
 
     def read(self, path: str) -> None:
         """Read the labels of one sequence."""
@@ -81,21 +76,22 @@ class _Tracking:
         said = read_kitti_text(path, "\n".join(rest))
         self.builder.problems += said.problems
         pictures = self._pictures(path)
-        lost: Counter[int] = Counter()
+        rows, lost = [], Counter[int]()
         for box in said.boxes:
             match = counted[box.line - 1]
             if match is None:
                 self._problem(path, "label_syntax", f"{box.class_name}: no frame and track before the class", box.line)
             elif int(match[1]) in pictures:
-                self.rows.add([_row(pictures[int(match[1])], path, box, match[2])])
+                rows.append(box_row(pictures[int(match[1])], path, box, _attributes(box.attributes, match[2])))
             else:
                 lost[int(match[1])] += 1
+        self.builder.add_box_rows(rows)
         if lost:
             few = ", ".join(map(str, sorted(lost)[:_SHOWN])) + (", ..." if len(lost) > _SHOWN else "")
             where = f"no picture in {_image_folder(path)} has the number of frame {few}"
             self.builder.problems.append(LabelProblem(path, "label_missing_picture", where, None, lost.total()))
         scores = [box.score for box in said.boxes if box.score is not None]
-        self.scores += scores
+        self.scores += [min(scores), max(scores)] if scores else []
         self.drawn |= {box.class_name for box in said.boxes if box.score is None}
         looked = not scores and (bool(said.boxes) or not said.problems)
         self.images += [(_image(picture, path), looked) for picture in pictures.values()]
@@ -110,7 +106,6 @@ class _Tracking:
             image = _image(picture)
             if picture not in spoken_of and image.drive in drives and _IMAGES.fullmatch(image.camera):
                 self.builder.add_image(image)
-        self.rows.flush()
         self.builder.notes += odd_scores("KITTI", self.scores)
         return self.builder.build()
 
@@ -128,19 +123,6 @@ def _image_folder(path: str) -> str:
     home, _, name = folder_of(path).rpartition("/")
     images = name.replace("label", "image") if _LABELS.fullmatch(name) else "image_02"
     return "/".join(part for part in (home, images, stem_of(path).rpartition("/")[2]) if part)
-
-
-def _row(picture: str, path: str, box: KittiBox, track: str) -> dict[str, object]:
-    return {
-        "path": picture,
-        "label_file": path,
-        "line": box.line,
-        "class_name": box.class_name,
-        **dict(zip(("x1", "y1", "x2", "y2"), box.corners, strict=True)),
-        "ignore": names_ignore_region(box.class_name),
-        "attributes": canonical_json(_attributes(box.attributes, track)),
-        "score": box.score,
-    }
 
 
 def _attributes(said: Mapping[str, Json], track: str) -> dict[str, Json]:
