@@ -108,7 +108,7 @@ def status(
 
     Exit codes: 0 done, 2 usage, 3 not found.
     """
-    from cli.data.tell_import import visible
+    from cli.output import visible
     from labeling.campaigns import find_campaign
     from labeling.status import campaign_status
 
@@ -137,7 +137,7 @@ def collect(
 
     Exit codes: 0 done, 1 the file is of no use, 2 usage, 3 not found.
     """
-    from cli.data.tell_import import visible
+    from cli.output import visible
     from labeling.campaigns import find_campaign
     from labeling.take_in import take_in
 

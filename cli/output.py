@@ -81,11 +81,16 @@ def say(text: str) -> None:
 def as_text(value: Json) -> str:
     """Return records as a table, one record as lines, anything else as itself."""
     if isinstance(value, Mapping):
-        return "\n".join(f"{key}: {_cell(item)}" for key, item in value.items())
+        return "\n".join(f"{key}: {_paragraph(item)}" for key, item in value.items())
     if isinstance(value, Sequence) and not isinstance(value, str):
         rows = [item for item in value if isinstance(item, Mapping)]
         return table(rows) if rows and len(rows) == len(value) else "\n".join(_cell(item) for item in value)
     return _cell(value)
+
+
+def visible(text: str) -> str:
+    """Return `text` on one line: line breaks, commands to terminals, and marks that turn writing are spelled out."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def table(rows: Sequence[Mapping[str, Json]], columns: Sequence[str] | None = None) -> str:
@@ -111,7 +116,12 @@ def _cell(value: Json) -> str:
         return {True: "yes", False: "no", None: "-"}[value]
     if isinstance(value, float):
         return f"{value:.4g}"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    return visible(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+
+
+def _paragraph(value: Json) -> str:
+    """Return a value as words, which may be on several lines."""
+    return "\n".join(map(visible, value.split("\n"))) if isinstance(value, str) else _cell(value)
 
 
 def _line(cells: Sequence[str], widths: Sequence[int], right: Sequence[bool]) -> str:

@@ -38,7 +38,8 @@ def conflicts(
 
 
 def _text(told: Mapping[str, Any], kind: str, known: "Json") -> str:
-    from cli.data.tell_import import counted, joined, nothing_called, rest_of, visible
+    from cli.data.tell_import import counted, joined, nothing_called, rest_of
+    from cli.output import visible
 
     if not told["total"]:
         return nothing_called("No conflicts of kind", kind, "kinds", known) if kind else "No conflicts."

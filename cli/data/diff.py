@@ -62,7 +62,7 @@ def _text(found: Mapping[str, Any]) -> str:
 
 def _drives(rows: Sequence[Mapping[str, Any]]) -> str:
     """Return changes by drive: columns in which something stands, and the name, which may be long, on one line."""
-    from cli.data.tell_import import visible
+    from cli.output import visible
 
     names = [name for name in rows[0] if name != "drive" and any(row[name] for row in rows)]
     told = [
@@ -86,7 +86,7 @@ def _unchanged_but(found: Mapping[str, Any]) -> str:
 
 
 def _examples(examples: Mapping[str, Any]) -> list[str]:
-    from cli.data.tell_import import visible
+    from cli.output import visible
 
     lines = []
     for kind, rows in examples.items():

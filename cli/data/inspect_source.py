@@ -56,7 +56,8 @@ def inspect_source(
 
 
 def _text(report: Mapping[str, Any]) -> str:
-    from cli.data.tell_import import counted, drawn, joined, visible
+    from cli.data.tell_import import counted, drawn, joined
+    from cli.output import visible
 
     problems, labels = report["problems"], report["label_files"]
     rows = [

@@ -8,6 +8,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from cli.output import visible
+
 if TYPE_CHECKING:
     from driveflow.canonical import Json
 
@@ -88,11 +90,6 @@ def drawn(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     console.print(table)
     assert isinstance(console.file, io.StringIO)
     return "\n".join(line.rstrip() for line in console.file.getvalue().rstrip().splitlines())
-
-
-def visible(text: str) -> str:
-    """Return `text` on one line: a line break or a mark that turns the direction of writing is spelled out."""
-    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def joined(*parts: str) -> str:

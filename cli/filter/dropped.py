@@ -45,7 +45,8 @@ def dropped(
 
 def _text(told: Mapping[str, Any], reason: str, known: "Json") -> str:
     """Return the frames as a table that breaks no line: paths may be long, and people search in them."""
-    from cli.data.tell_import import counted, joined, nothing_called, rest_of, visible
+    from cli.data.tell_import import counted, joined, nothing_called, rest_of
+    from cli.output import visible
 
     if not told["total"]:
         return nothing_called("Nothing was dropped for", reason, "reasons", known) if reason else "Nothing was dropped."

@@ -47,3 +47,12 @@ def test_the_text_given_wins(capsys):
     emit({"run": "r1"}, "text", "Run r1 is done.")
 
     assert capsys.readouterr().out == "Run r1 is done.\n"
+
+
+def test_names_give_no_commands_to_a_terminal_and_stay_in_their_row():
+    hostile = "car\x1b[2J\nbus\u202e"
+
+    told = table([{"class": hostile, "AP": 0.5}])
+
+    assert told.splitlines()[1:] == [r"car\x1b[2J\nbus\u202e  0.5"]
+    assert as_text({"class": hostile, "note": "one\ntwo"}) == "class: car\\x1b[2J\nbus\\u202e\nnote: one\ntwo"

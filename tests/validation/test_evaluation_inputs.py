@@ -263,3 +263,18 @@ def test_a_class_of_lvis_counts_where_it_is_labeled_or_said_not_to_be_there(tmp_
     assert evaluation.detections == 4
     assert numbers == pytest.approx({"car": 0.5, "bus": 0.5})  # false: the bus in image 1, the car in image 4
     assert as_coco.detections == 5
+
+
+def test_slices_of_an_attribute_add_up_with_the_frames_that_do_not_state_it(tmp_path):
+    box = (10, 10, 50, 50)
+    truth = document([annotation(image, image, box) for image in range(1, 6)], images=5)
+    for image, said in zip(truth["images"], ("rain", "rain", "sun", "", None), strict=True):
+        image["attributes"] = {} if said is None else {"weather": said}
+
+    found = measured(tmp_path, truth, [result(1, box)], slices=("weather",)).per_slice
+
+    assert {part.name: part.frames for part in found} == {
+        "weather=rain": 2,
+        "weather=sun": 1,
+        "weather=not stated": 2,
+    }

@@ -7,6 +7,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from driveflow.dimension_values import NOT_STATED
 from driveflow.errors import UsageError
 from driveflow.flow.sections import SliceSection
 from driveflow.predicates import attribute
@@ -35,22 +36,23 @@ def slices_of(words: Sequence[str], frames: pa.Table, sources: pa.Table) -> tupl
 
 def _values(name: str, frames: pa.Table, sources: pa.Table) -> dict[str, str]:
     column = name if name in _COLUMNS else f"attributes.{name}"
-    values = _given(name, frames, sources)
+    values, is_whole = _given(name, frames, sources)
     if not values:
         words = dict.fromkeys([*DIMENSIONS, *_COLUMNS])
-        known = ", ".join(word for word in words if word not in _OF_FRAMES or _given(word, frames, sources))
+        known = ", ".join(word for word in words if word not in _OF_FRAMES or _given(word, frames, sources)[0])
         raise UsageError(f"{name!r}: no frame has such an attribute. Known here: {known}, and conditions on frames.")
     if len(values) > _MOST_VALUES:
         example = f"{column} = {_quoted(values[0])}"
         raise UsageError(f"{name!r} has {len(values):,} values; say a condition, such as {example}.")
-    return {f"{name}={value}": f"{column} = {_quoted(value)}" for value in values}
+    silent = {} if is_whole else {f"{name}={NOT_STATED}": f"({column} is null or {column} = '')"}
+    return {f"{name}={value}": f"{column} = {_quoted(value)}" for value in values} | silent
 
 
-def _given(name: str, frames: pa.Table, sources: pa.Table) -> list[str]:
-    """Return the values that frames have of a column or an attribute."""
+def _given(name: str, frames: pa.Table, sources: pa.Table) -> tuple[list[str], bool]:
+    """Return the values that frames have of a column or an attribute, and whether each of them has one."""
     table = sources if name in sources.column_names else frames
     given = pc.unique(table[name]).to_pylist() if name in _COLUMNS else attribute(frames, name).tolist()
-    return sorted({str(value) for value in given if value})
+    return sorted({str(value) for value in given if value}), all(given)
 
 
 def _quoted(value: str) -> str:
