@@ -278,3 +278,15 @@ def test_slices_of_an_attribute_add_up_with_the_frames_that_do_not_state_it(tmp_
         "weather=sun": 1,
         "weather=not stated": 2,
     }
+
+
+def test_slices_of_an_attribute_that_is_a_number_or_a_yes_or_no_hold_its_frames(tmp_path):
+    box, said = (10, 10, 50, 50), (0, 2, 2.0, 1.5, "2", True, False, "it's", None)
+    truth = document([annotation(image, image, box) for image in range(1, 10)], images=9)
+    for image, value in zip(truth["images"], said, strict=True):
+        image["attributes"] = {"lanes": value}
+
+    found = measured(tmp_path, truth, [result(1, box)], slices=("lanes",)).per_slice
+
+    told = {"0": 1, "2": 3, "1.5": 1, "true": 1, "false": 1, "it's": 1, "not stated": 1}
+    assert {part.name: part.frames for part in found} == {f"lanes={name}": count for name, count in told.items()}
