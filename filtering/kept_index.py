@@ -66,9 +66,9 @@ class KeptIndex:
         """Return what was decided under `key`; None where that is not known."""
         try:
             pointer = json.loads(read_bytes(self._uri(key)))
-            data = read_object(join(self._store, "objects", pointer["object"]))
+            data = read_object(join(self._store, "objects", str(pointer["object"])))
             return _judged(table_of(data).combine_chunks())
-        except (NotFoundError, IntegrityError, pa.ArrowException, ValueError, KeyError, TypeError):
+        except (NotFoundError, IntegrityError, pa.ArrowException, ValueError, KeyError, TypeError, RecursionError):
             return None
 
     def keep(self, key: str, judged: Judged) -> None:

@@ -221,13 +221,16 @@ def test_a_step_that_is_tried_again_writes_what_it_wrote_before(tmp_path):
     assert before == {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()}
 
 
-@pytest.mark.parametrize("kind", ["*.parquet", "*.json"])
-def test_a_damaged_index_is_made_again(tmp_path, kind):
+@pytest.mark.parametrize(
+    ("kind", "damage"),
+    [("*.parquet", b"{}"), ("*.json", b"{}"), ("*.json", b'{"object":5}'), ("*.json", b"[" * 100_000)],
+)
+def test_a_damaged_index_is_made_again(tmp_path, kind, damage):
     frames = [Made("a", drive="monday"), Made("b", 1, drive="monday"), Made("c", 2, drive="tuesday")]
     index = KeptIndex(tmp_path.as_uri())
     first = filter_frames(request(frames, index=index))
     for path in tmp_path.rglob(kind):
-        path.write_bytes(b"{}")
+        path.write_bytes(damage)
 
     again = filter_frames(request(frames, index=index))
 
