@@ -101,7 +101,7 @@ def _balance(rows: tuple[ClassRow, ...], settings: DataValidationSection) -> Che
     counts = {row.class_name: sum(row.boxes.values()) for row in rows if sum(row.boxes.values())}
     if len(counts) < 2:
         return Check("class_balance", "NOT JUDGED", "Fewer than two classes have boxes.", n=len(counts))
-    most, least = max(counts, key=lambda name: counts[name]), min(counts, key=lambda name: counts[name])
+    most, least = max(counts, key=counts.__getitem__), min(reversed(counts), key=counts.__getitem__)  # never one class
     ratio = counts[most] / counts[least]
     reason = f"{most} has {counts[most]:,} boxes, {least} {counts[least]:,}: {ratio:,.1f} to 1."
     n = sum(counts.values())

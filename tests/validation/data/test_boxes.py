@@ -165,3 +165,14 @@ def test_the_report_does_not_depend_on_the_order_of_rows():
     assert [(c.name, c.outcome, c.value, c.found) for c in one.checks] == [
         (c.name, c.outcome, c.value, c.found) for c in two.checks
     ]
+
+
+def test_classes_with_as_many_boxes_are_told_by_both_their_names():
+    frames, boxes = labeled(20)
+    both = [{**box, "class_name": name, "box_id": f"{box['box_id']}{name}"} for box in boxes for name in ("bus", "car")]
+
+    _, checks = checked(side(frames, both))
+
+    assert checks["class_balance"].reason in {
+        f"{one} has 60 boxes, {other} 60: 1.0 to 1." for one, other in (("bus", "car"), ("car", "bus"))
+    }
