@@ -8,7 +8,7 @@ from itertools import compress
 import polars as pl
 
 from driveflow.errors import NotFoundError
-from driveflow.formats.coco_columns import Annotations, annotation_columns, as_ids, key_column, whole
+from driveflow.formats.coco_columns import Annotations, annotation_columns, as_ids, key_column, pixels, whole
 from driveflow.formats.coco_hints import image_hints
 from driveflow.formats.coco_records import (
     AnyDocument,
@@ -71,6 +71,7 @@ class _CocoFile:
     lost: dict[str, tuple[str, str]] = field(default_factory=dict)  # image id without a picture -> reason and detail
     lost_boxes: Counter[str] = field(default_factory=Counter)
     drawn: set[str] = field(default_factory=set)  # category ids of boxes
+    drawn_in: dict[str, set[str]] = field(default_factory=dict)  # the same by image id, where LVIS asks
 
     def read(self) -> None:
         home = folder_of(self.path)
@@ -193,6 +194,9 @@ class _CocoFile:
         names = pl.DataFrame({"class_name": list(self.names.values())}, schema={"class_name": pl.String})
         names = names.with_columns(category=as_ids(list(self.names), rows["category"].dtype))
         self.drawn = set(rows["category"].unique().cast(pl.String))
+        if any(image.neg_category_ids is not None for image in self.document.images):
+            texts = rows.select(pl.col("image", "category").cast(pl.String)).unique()
+            self.drawn_in = {key: set(ids) for key, ids in texts.group_by("image").agg("category").iter_rows()}
         self.builder.notes += odd_scores("COCO", [rows["score"].min(), rows["score"].max()])
         rows = rows.join(meant, on="image", how="left", maintain_order="left")
         rows = rows.join(names, on="category", how="left", maintain_order="left")
@@ -253,8 +257,8 @@ class _CocoFile:
                 "label_file": self.path,
                 "listing": [self.listings.get(key, 0) for key in keys] if any(self.listings.values()) else 0,
                 "class_list": self._class_lists(keys, images, paths) if labeled else None,
-                "width": _pixels([image.width for image in images]),
-                "height": _pixels([image.height for image in images]),
+                "width": pixels([image.width for image in images]),
+                "height": pixels([image.height for image in images]),
                 "source_split": [splits[folder] for folder in folders] if any(splits.values()) else "",
                 "broken": [self.broken.get(path, "") for path in paths] if self.broken else "",
                 **image_hints(images, videos, self.path),
@@ -265,12 +269,13 @@ class _CocoFile:
         self, keys: Sequence[str], images: Sequence[CocoImage], paths: Sequence[str]
     ) -> Sequence[int | None]:
         """Return which classes were looked for in each picture; useless boxes are no example of "nothing to see"."""
-        if paths and not self.useless and not self.lost and all(image.annotated_classes is None for image in images):
+        said = any(image.annotated_classes is not None or image.neg_category_ids is not None for image in images)
+        if paths and not self.useless and not self.lost and not said:
             return [self.builder.class_list(self.all_names) if self.all_names else None] * len(paths)
         numbers: dict[tuple[str, ...], int | None] = {(): None}
         found: list[int | None] = []
         for key, image, path in zip(keys, images, paths, strict=True):
-            names = self.all_names if image.annotated_classes is None else tuple(image.annotated_classes)
+            names = self._looked_for(key, image)
             if path in self.useless or key not in self.pictures:
                 found.append(None)
                 continue
@@ -279,13 +284,14 @@ class _CocoFile:
             found.append(numbers[names])
         return found
 
+    def _looked_for(self, key: str, image: CocoImage) -> tuple[str, ...]:
+        """Return the classes looked for in a picture: all, those it names, or of LVIS those of its boxes and `neg`."""
+        if image.annotated_classes is not None or image.neg_category_ids is None:
+            return self.all_names if image.annotated_classes is None else tuple(image.annotated_classes)
+        looked = self.drawn_in.get(key, set()).union(map(key_text, image.neg_category_ids))
+        looked -= set(map(key_text, image.not_exhaustive_category_ids or ()))
+        return tuple(name for category, name in self.names.items() if category in looked)
+
 
 def _tally(rows: pl.DataFrame, column: str) -> dict[str, int]:
     return dict(rows[column].value_counts().iter_rows())
-
-
-def _pixels(values: Sequence[float | None]) -> Sequence[int | None] | int | None:
-    known = {value: int(value) if value is not None and 0 < value < 2**31 else None for value in set(values)}
-    if len(known) == 1:
-        return next(iter(known.values()))
-    return [known[value] for value in values]

@@ -60,6 +60,14 @@ def as_ids(keys: Sequence[str], kind: pl.DataType) -> pl.Series:
     return pl.select(pl.when(numbers.cast(pl.String) == texts).then(numbers)).to_series()
 
 
+def pixels(values: Sequence[float | None]) -> Sequence[int | None] | int | None:
+    """Return sides of pictures as a column, one number where all are equal; None for what is no side."""
+    known = {value: int(value) if value is not None and 0 < value < 2**31 else None for value in set(values)}
+    if len(known) == 1:
+        return next(iter(known.values()))
+    return [known[value] for value in values]
+
+
 def annotation_columns(annotations: Annotations) -> pl.DataFrame:
     """Return one row an annotation, in order.
 

@@ -30,6 +30,8 @@ class CocoImage(msgspec.Struct, gc=False):  # a decoded document has no circles 
     captured_ns: Any = None
     attributes: Any = None
     annotated_classes: list[str] | None = None
+    neg_category_ids: list[Key] | None = None  # of LVIS: other classes that were looked for
+    not_exhaustive_category_ids: list[Key] | None = None  # of LVIS: classes not labeled to the end
 
 
 class CocoAnnotation(msgspec.Struct, gc=False):

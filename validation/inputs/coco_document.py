@@ -27,25 +27,18 @@ from validation.inputs.json_records import syntax_error
 from validation.model.raw import RawBoxes
 from validation.model.scene import Bools, Correction
 
-_Entry = TypeVar("_Entry", "_Image", CocoCategory)
-
-
-class _Image(CocoImage, gc=False):
-    """An image with what LVIS says of it: other classes that were looked for, and those not labeled to the end."""
-
-    neg_category_ids: list[Key] | None = None
-    not_exhaustive_category_ids: list[Key] | None = None
+_Entry = TypeVar("_Entry", CocoImage, CocoCategory)
 
 
 class _Document(msgspec.Struct):
-    images: list[_Image]
+    images: list[CocoImage]
     categories: list[CocoCategory] = []
     annotations: list[Annotation] = []
     videos: list[CocoVideo] = []
 
 
 class _Heads(msgspec.Struct):
-    images: list[_Image]
+    images: list[CocoImage]
     categories: list[CocoCategory] = []
     annotations: msgspec.Raw = msgspec.Raw(b"[]")
     videos: list[CocoVideo] = []
@@ -177,7 +170,7 @@ def _where(path: Path, ids: Keys) -> Callable[[int], str]:
     return lambda row: f"{path}: annotation {key_text(ids[row])} (entry {row})"
 
 
-def _looked(images: Sequence[_Image], classes: pl.DataFrame, boxes: RawBoxes) -> Bools | None:
+def _looked(images: Sequence[CocoImage], classes: pl.DataFrame, boxes: RawBoxes) -> Bools | None:
     """Return where somebody looked: by driveflow's own key `annotated_classes`, or by LVIS's `neg_category_ids`.
 
     An image of LVIS was looked at for the classes of its boxes and those that it says are not in it. COCO has neither
@@ -201,7 +194,7 @@ def _looked(images: Sequence[_Image], classes: pl.DataFrame, boxes: RawBoxes) ->
     return looked
 
 
-def _not_exhaustive(images: Sequence[_Image]) -> list[Correction]:
+def _not_exhaustive(images: Sequence[CocoImage]) -> list[Correction]:
     """Doubt what LVIS says was not labeled to the end: its own evaluator counts no detection as wrong there."""
     found = [image for image in images if image.not_exhaustive_category_ids]
     if not found:

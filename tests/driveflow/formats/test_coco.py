@@ -273,3 +273,15 @@ def test_a_box_without_an_area_is_none_however_it_is_turned(width):
     labels = _read([_image()], [_box(bbox=(10, 20, width, 20), attributes={"occluded": False, "rotation": 45})])
 
     assert problems(labels) == [("labels.json", None, "label_bad_box")]
+
+
+def test_a_class_of_lvis_was_looked_for_where_it_is_drawn_or_said_not_to_be_there():
+    categories = [*CATEGORIES, {"id": 5, "name": "bus"}, {"id": 6, "name": "tram"}]
+    images = [
+        _image(1, "a.jpg", neg_category_ids=[5], not_exhaustive_category_ids=[]),
+        _image(2, "b.jpg", neg_category_ids=[], not_exhaustive_category_ids=[90]),
+    ]
+    labels = _read(images, [_box(1), _box(2, 2), _box(3, 2, 90)], "a.jpg", "b.jpg", categories=categories)
+
+    assert looked_for(labels) == {"a.jpg": ("car", "bus"), "b.jpg": ("car",)}
+    assert labels.boxes.num_rows == 3
