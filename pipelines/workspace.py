@@ -1,5 +1,6 @@
 """The folder of a laptop's runs: one run at a time, each with a folder of its own."""
 
+import errno
 import fcntl
 import os
 import time
@@ -8,7 +9,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from driveflow.errors import DriveflowError
+from driveflow.errors import DriveflowError, UsageError
 
 _LOCK_WAIT_S = 20.0
 
@@ -24,8 +25,7 @@ def locked(workspace: Path, wait_s: float = _LOCK_WAIT_S) -> Iterator[int]:
 
     The lock is free again when the last process that inherited it is gone, so a killed run and the next cannot overlap.
     """
-    workspace.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(workspace / "run.lock", os.O_RDWR | os.O_CREAT, 0o644)
+    descriptor = _open_lock(workspace)
     try:
         _acquire(descriptor, workspace, wait_s)
         os.ftruncate(descriptor, 0)
@@ -33,6 +33,17 @@ def locked(workspace: Path, wait_s: float = _LOCK_WAIT_S) -> Iterator[int]:
         yield descriptor
     finally:
         os.close(descriptor)
+
+
+def _open_lock(workspace: Path) -> int:
+    try:
+        workspace.mkdir(parents=True, exist_ok=True)
+        return os.open(workspace / "run.lock", os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+            raise
+        why = f"{error.strerror}: {error.filename}"
+        raise UsageError(f"No run can use the workspace {workspace} ({why}); name another by --workspace.") from error
 
 
 def _acquire(descriptor: int, workspace: Path, wait_s: float) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from driveflow.errors import UsageError
 from driveflow.processes import spawn
 from pipelines.local_shim import replace_interpreter
 from pipelines.workspace import locked
@@ -95,6 +96,7 @@ def test_the_interpreter_is_replaced_in_the_shell_line_alone():
 
 _PARENT = """
 import os, sys
+from driveflow.errors import UsageError
 from driveflow.processes import spawn
 reading, writing = os.pipe()
 child = spawn([sys.executable, "-m", "pipelines.local_child", sys.argv[1], str(writing), str(writing)],
@@ -128,6 +130,15 @@ def test_ac_o7_a_log_can_be_read_while_its_step_runs_and_is_there_when_the_step_
 
     assert "sleep says good night" in while_running
     assert (tmp_path / "logs" / "sleep.log").read_text().startswith(while_running)
+
+
+@pytest.mark.parametrize("name", ["link to nothing", "folder as lock"])
+def test_a_workspace_that_cannot_be_used_is_a_usage_error_that_names_it(tmp_path, name):
+    (tmp_path / "link to nothing").symlink_to(tmp_path / "gone")
+    (tmp_path / "folder as lock" / "run.lock").mkdir(parents=True)
+
+    with pytest.raises(UsageError, match=f"No run can use the workspace .*/{name} "), locked(tmp_path / name):
+        pass
 
 
 def test_a_second_run_in_a_workspace_is_told_who_holds_it(tmp_path):
