@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from cli.output import Format, Output, ProfileHere, emit, say
+from cli.output import Format, Output, ProfileHere, emit, say, write_file
 from driveflow.canonical import Json
 from driveflow.errors import DriveflowError, UsageError
 
@@ -64,7 +64,7 @@ def compile_flow(
       driveflow compile flow.yaml --pipeline retrain -o retrain.yaml
       driveflow compile flow.yaml --profile local -o json
 
-    Exit codes: 0 done, 2 usage, or the profile refuses something, 3 not found.
+    Exit codes: 0 done, 1 the file cannot be written, 2 usage, or the profile refuses something, 3 not found.
     """
     from driveflow.canonical import digest_bytes
 
@@ -80,7 +80,7 @@ def compile_flow(
     if output == "json":
         emit({**facts, "parameters": order.parameters, "package": order.package}, "json")
         return
-    Path(output).write_text(order.package, encoding="utf-8")
+    write_file(Path(output), order.package.encode(), "--output")
     emit({**facts, "file": output}, "text", f"Wrote {output}: {order.name}, {facts['bytes']} bytes.")
 
 

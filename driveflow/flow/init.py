@@ -1,5 +1,6 @@
 """A new folder for a flow: a commented flow file and two profiles."""
 
+import errno
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -48,5 +49,9 @@ def _write(texts: Mapping[Path, str]) -> tuple[Path, ...]:
             path.parent.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:
             raise UsageError(f"'{path.parent}' is no folder") from error
+        except OSError as error:
+            if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                raise
+            raise UsageError(f"'{path.parent}' cannot be made: {error.strerror}; name another folder") from error
         path.write_text(text, encoding="utf-8")
     return tuple(texts)

@@ -146,3 +146,10 @@ def test_compile_writes_the_yaml_that_submit_uploads(place, capsys, tmp_path):
     assert (tmp_path / "curate.yaml").read_text() == value["package"]
     assert printed.strip() == value["package"].strip()
     assert value["digest"].startswith(version)
+
+
+def test_a_file_that_compile_cannot_write_is_named(place, capsys):
+    code, _, err = call(capsys, "compile", "flow.yaml", "-p", "curate", "-o", ".")
+
+    assert code == 1
+    assert err == "driveflow: . cannot be written: Is a directory; name another file by --output.\n"

@@ -1,5 +1,7 @@
+import errno
 import re
 from dataclasses import asdict
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -99,4 +101,14 @@ def test_a_file_in_the_way_is_named(tmp_path):
     (tmp_path / "x").write_text("")
 
     with pytest.raises(UsageError, match="x' is no folder"):
+        write_new_flow(tmp_path / "x")
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path, monkeypatch):
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "mkdir", refuse)
+
+    with pytest.raises(UsageError, match="x' cannot be made: Permission denied"):
         write_new_flow(tmp_path / "x")
