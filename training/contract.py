@@ -141,7 +141,7 @@ def last_metrics(path: Path) -> dict[str, float]:
     try:
         values: Any = json.loads(lines[-1])
         numbers = {str(name): float(value) for name, value in values.items() if isinstance(value, int | float)}
-    except (ValueError, AttributeError, RecursionError) as error:
+    except (ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise TrainingFailedError(f"The last line of the trainer's {METRICS} is no JSON object: {error}") from error
     odd = [name for name, value in numbers.items() if not isfinite(value)]
     if odd:

@@ -84,7 +84,7 @@ class CommandDetector:
                 (round(float(box["score"]), 4), str(box["class_name"]), [float(box[side]) for side in _SIDES])
                 for box in boxes
             ]
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise IntegrityError(f"Model {self.digest} gives a box of {name} that cannot be read: {error!r}") from error
         odd = [row for row in rows if row[1] not in self.classes or not 0 <= row[0] <= 1 or not _is_whole(row[2])]
         if odd:

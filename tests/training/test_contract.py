@@ -80,6 +80,7 @@ def test_a_link_out_of_the_folder_is_not_taken(tmp_path):
         (COMMAND, "", r"left no metrics\.jsonl"),
         (COMMAND, "[]\n", "no JSON object"),
         (COMMAND, '{"loss": NaN}\n', r"no numbers: \['loss'\]"),
+        (COMMAND, f'{{"loss": {"9" * 400}}}\n', "no JSON object: int too large"),
     ],
 )
 def test_what_breaks_the_contract_is_told(tmp_path, outcome, metrics, match):

@@ -53,6 +53,10 @@ def test_a_command_gets_pictures_and_its_own_files(tmp_path):
         (_answer('{"picture": "9.png", "boxes": []}'), "pictures that it was not given"),
         (_answer('{"picture": "000000.png", "boxes": [{"class_name": "car"}]}'), "cannot be read"),
         (
+            _answer(f'{{"picture": "000000.png", "boxes": [{{"class_name": "car", "score": {"9" * 400}}}]}}'),
+            "cannot be read: OverflowError",
+        ),
+        (
             _answer('{"picture": "000000.png", "boxes": [{"class_name":"cow","score":1,"x1":0,"y1":0,"x2":1,"y2":1}]}'),
             "that is none",
         ),
