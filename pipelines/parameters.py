@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from components.work.plan_run import LEAST, given
 from driveflow.errors import UsageError
 
 _TRUE = ("true", "yes", "1")
@@ -46,5 +47,7 @@ def _typed(name: str, text: str, known: Any) -> Any:  # noqa: ANN401 a KFP param
             raise UsageError(f"{name} takes a whole number, got {text!r}.") from None
         if abs(number) > _LARGEST:
             raise UsageError(f"{name} takes {_LARGEST} at most, got {text}.")
+        if name in LEAST:
+            given(name, number)
         return number
     return text

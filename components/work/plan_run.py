@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from driveflow.flow.sections import Flow
 
 SPEC = StepSpec("plan_run", (), touches_world=True, opens_run=True)
-_LEAST = {"seed": 0, "epochs": 1, "budget_frames": 0}  # of the run parameters that stand in for the flow file
+LEAST = {"seed": 0, "epochs": 1, "budget_frames": 0}  # of the run parameters that stand in for the flow file
 
 
 def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
@@ -48,18 +48,21 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
 
 
 def _changed(flow: "Flow", inputs: Mapping[str, Value]) -> "Flow":
-    seed, epochs, budget = (_given(inputs, name, least) for name, least in _LEAST.items())
+    seed, epochs, budget = (given(name, int(inputs[name])) for name in LEAST)
     training = flow.training if seed is None else replace(flow.training, seed=seed)
     training = training if epochs is None else replace(training, epochs=epochs)
     labeling = flow.labeling if budget is None else replace(flow.labeling, budget_frames=budget)
     return replace(flow, training=training, labeling=labeling)
 
 
-def _given(inputs: Mapping[str, Value], name: str, least: int) -> int | None:
-    """Return a run parameter, None where it leaves the matter to the flow file."""
-    value = int(inputs[name])
-    if value < least and value != -1:
-        raise UsageError(f"{name} takes {least} or more, or -1 for what the flow file says; got {value}.")
+def given(name: str, value: int) -> int | None:
+    """Return the run parameter `name`, one of `LEAST`; None where it leaves the matter to the flow file.
+
+    Raises:
+        UsageError: it is less than it may be.
+    """
+    if value < LEAST[name] and value != -1:
+        raise UsageError(f"{name} takes {LEAST[name]} or more, or -1 for what the flow file says; got {value}.")
     return None if value == -1 else value
 
 
