@@ -1,9 +1,9 @@
 """Merge of ten COCO batches with class map, duplicate pictures and boxes, and digests; beside duckdb and datumaro.
 
-The peers do less: msgspec's typed parse into Arrow and Parquet (one by hand, without rules) and duckdb's SQL unite, map
-classes and drop equal pictures and equal boxes, datumaro unites labels by file name. None tells conflicts, groups
-drives, assigns splits or makes an identity. Also one, two and four times the batches, and a consensus of three
-contributors. A ratio says how many times its CPU seconds the whole merge takes.
+The peers do less: msgspec's typed parse into Parquet (written by hand, all by numbers, without rules) and duckdb's SQL
+unite, map classes and drop equal pictures (duckdb: and equal boxes), datumaro unites labels by file name. None tells
+conflicts, groups drives, assigns splits or makes an identity. Also one, two and four times the batches, and a consensus
+of three contributors. A ratio says how many times its CPU seconds the whole merge takes.
 """
 
 import os
