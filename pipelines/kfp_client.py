@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from driveflow.canonical import digest_bytes
-from driveflow.errors import InvalidInputError, NotFoundError, ServiceUnavailableError
+from driveflow.errors import DriveflowError, InvalidInputError, NotFoundError, ServiceUnavailableError
 from driveflow.flow.cron import kfp_cron
 from driveflow.flow.profile import KfpSection
 from pipelines.kfp_connection import connect, explained, web_address
@@ -138,8 +138,13 @@ class KfpServer:
         run = self.run(run_id)
         if run.has_ended or run.state == "CANCELLING":
             return run
-        with explained(self._host):
-            self._client.terminate_run(run_id)
+        try:
+            with explained(self._host):
+                self._client.terminate_run(run_id)
+        except DriveflowError:  # the server stops nothing that has ended, and the run may have since we looked
+            if not (run := self.run(run_id)).has_ended:
+                raise
+            return run
         return self.run(run_id)
 
     def wait(self, run_id: str, on_change: Callable[[KfpRun], None], timeout_s: float = float("inf")) -> KfpRun:

@@ -165,6 +165,24 @@ def test_a_run_that_has_ended_is_not_cancelled():
     assert not [request for request in fake.requests if "terminate" in request]
 
 
+@pytest.mark.parametrize("state", ["SUCCEEDED", "FAILED", "CANCELED"])
+def test_a_run_that_ends_while_it_is_cancelled_is_left_as_it_ended(state):
+    with reached(script=("RUNNING", state)) as (fake, server):
+        run = server.start(server.publish("p", PACKAGE), "r", PARAMETERS)
+
+        assert server.cancel(run.run_id).has_ended  # it ran when it was looked at, and the server refused to stop it
+    assert [request for request in fake.requests if "terminate" in request]
+
+
+def test_a_server_that_refuses_to_stop_a_run_that_goes_on_is_told():
+    with reached(script=("RUNNING",)) as (fake, server):
+        run = server.start(server.publish("p", PACKAGE), "r", PARAMETERS)
+        fake.faults.append((":terminate", 403, {"message": "not yours"}))
+
+        with pytest.raises(InvalidInputError, match="does not allow this"):
+            server.cancel(run.run_id)
+
+
 def test_ac_o3_a_schedule_has_six_fields_one_run_at_a_time_no_catch_up_and_a_pinned_version():
     with reached() as (fake, server):
         published = server.publish("p", PACKAGE)
