@@ -52,18 +52,20 @@ def _request(flow_file: Path, pipeline: str, workspace: Path, profile_name: str,
     from driveflow.flow.profile import check_profile, load_profile, place_of
     from pipelines.compile import compile_pipeline, pipeline_parameters
     from pipelines.local_run import RunRequest
-    from pipelines.parameters import with_changes
+    from pipelines.parameters import look_for_data, with_changes
 
     flow = load_flow(flow_file)
     profile = load_profile(profile_name, flow_file.parent)
     check_profile(flow, profile)
     os.environ.update(profile.s3_variables())
-    parameters = pipeline_parameters(flow, pipeline, profile)
+    defaults = pipeline_parameters(flow, pipeline, profile)
+    parameters = with_changes(defaults, changes)
+    look_for_data(parameters, defaults)
     return RunRequest(
         flow=flow.name,
         pipeline=pipeline,
         package=compile_pipeline(flow, pipeline, profile),
-        parameters=with_changes(parameters, changes),
+        parameters=parameters,
         workspace=workspace.absolute(),
         place=place_of(profile, workspace),
     )

@@ -1,6 +1,6 @@
 """`driveflow compile`, `submit`, `schedule` and `cancel`: a flow on a KFP server."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -180,6 +180,7 @@ def _order(flow_file: Path, pipeline: str, profile_name: str, changes: list[str]
     check_profile(flow, profile)
     defaults = pipeline_parameters(flow, pipeline, profile)
     parameters = with_changes(defaults, changes or [])
+    check_profile(flow, replace(profile, data_root=parameters["data_root"]))
     return _Order(flow, profile, pipeline, compile_pipeline(flow, pipeline, profile), parameters, defaults)
 
 

@@ -5,8 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components.work.plan_run import LEAST, given
-from driveflow.errors import UsageError
+from driveflow.errors import NotFoundError, UsageError
+from driveflow.storage.uris import local_path, to_uri
 
+_DATA_ROOT = "data_root"
 _TRUE = ("true", "yes", "1")
 _FALSE = ("false", "no", "0")
 _LARGEST = 2**53  # KFP keeps numbers as doubles
@@ -35,6 +37,18 @@ def with_changes(parameters: Mapping[str, Any], changes: Sequence[str]) -> dict[
     return changed
 
 
+def look_for_data(parameters: Mapping[str, Any], defaults: Mapping[str, Any]) -> None:
+    """Refuse a data root that was changed to a folder that is not on this machine; of S3 nothing is asked.
+
+    Raises:
+        NotFoundError: there is no such folder.
+    """
+    root = parameters[_DATA_ROOT]
+    folder = None if root == defaults[_DATA_ROOT] else local_path(root)
+    if folder is not None and not folder.is_dir():
+        raise NotFoundError(f"There is no folder {folder}, which --set {_DATA_ROOT} names.")
+
+
 def _typed(name: str, text: str, known: Any) -> Any:  # noqa: ANN401 a KFP parameter value
     if isinstance(known, bool):
         if text.lower() not in (*_TRUE, *_FALSE):
@@ -50,4 +64,10 @@ def _typed(name: str, text: str, known: Any) -> Any:  # noqa: ANN401 a KFP param
         if name in LEAST:
             given(name, number)
         return number
-    return text
+    return _root(text) if name == _DATA_ROOT else text
+
+
+def _root(text: str) -> str:
+    if not text:
+        raise UsageError(f"{_DATA_ROOT} takes a folder or an address, file:///folder or s3://bucket/key; got ''.")
+    return to_uri(text)

@@ -76,3 +76,14 @@ def test_a_typo_is_one_line_and_exit_2(tmp_path, capsys):
 def test_a_missing_flow_is_one_line_and_exit_3(tmp_path, capsys):
     assert call("check", tmp_path / "flow.yaml") == 3
     assert capsys.readouterr().err == f"driveflow: There is no file '{tmp_path}/flow.yaml'.\n"
+
+
+def test_a_data_root_that_is_not_there_ends_before_a_run_begins(tmp_path, capsys):
+    call("init", tmp_path)
+    capsys.readouterr()
+
+    code = call("run", tmp_path / "flow.yaml", "-w", tmp_path / "workspace", "--set", f"data_root={tmp_path}/gone")
+
+    assert code == 3
+    assert capsys.readouterr().err == f"driveflow: There is no folder {tmp_path}/gone, which --set data_root names.\n"
+    assert not (tmp_path / "workspace").exists()

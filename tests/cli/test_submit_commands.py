@@ -137,6 +137,14 @@ def test_an_unknown_parameter_is_exit_2(place, capsys):
     assert "budget_frames" in err
 
 
+def test_a_local_data_root_is_refused_as_in_a_profile(place, capsys, tmp_path):
+    code, _, err = call(capsys, "submit", "flow.yaml", "-p", "curate", "--set", f"data_root={tmp_path}")
+
+    assert code == 2
+    assert f"data_root {tmp_path.as_uri()}: a local folder that no two pods share" in err
+    assert not place.runs
+
+
 def test_compile_writes_the_yaml_that_submit_uploads(place, capsys, tmp_path):
     assert call(capsys, "compile", "flow.yaml", "-p", "curate", "-o", "curate.yaml")[0] == 0
     printed = call(capsys, "compile", "flow.yaml", "-p", "curate")[1]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from driveflow.errors import UsageError
-from pipelines.parameters import with_changes
+from driveflow.errors import NotFoundError, UsageError
+from pipelines.parameters import look_for_data, with_changes
 
 KNOWN = {"flow": "{}", "seed": -1, "force": False}
 
@@ -35,3 +35,38 @@ def test_what_the_first_step_would_refuse_is_refused_before_a_run_or_a_schedule_
         with_changes({name: -1}, [f"{name}={value}"])
 
     assert with_changes({name: 3}, [f"{name}=-1"]) == {name: -1}
+
+
+@pytest.mark.parametrize("written", ["{}", "{}/", "file://{}", "deliveries"])
+def test_a_data_root_is_a_folder_or_an_address(tmp_path, monkeypatch, written):
+    folder = tmp_path / "deliveries"
+    folder.mkdir()
+    monkeypatch.chdir(tmp_path)
+    known = {"data_root": "file:///elsewhere"}
+
+    changed = with_changes(known, [f"data_root={written.format(folder)}"])
+
+    assert changed == {"data_root": folder.as_uri()}
+    look_for_data(changed, known)
+
+
+def test_an_address_of_s3_is_taken_as_it_is():
+    changed = with_changes({"data_root": ""}, ["data_root=s3://fleet/may"])
+
+    assert changed == {"data_root": "s3://fleet/may"}
+    look_for_data(changed, {"data_root": ""})
+
+
+@pytest.mark.parametrize("written", ["", "http://fleet/may", "s3://"])
+def test_what_is_no_data_root_is_refused_before_a_run_is_made(written):
+    with pytest.raises(UsageError, match=r"file:///|names no bucket"):
+        with_changes({"data_root": ""}, [f"data_root={written}"])
+
+
+def test_a_data_root_that_is_not_there_is_not_found_before_a_run_is_made(tmp_path):
+    gone = {"data_root": (tmp_path / "gone").as_uri()}
+
+    with pytest.raises(NotFoundError, match=r"There is no folder .*/gone, which --set data_root names"):
+        look_for_data(with_changes({"data_root": ""}, [f"data_root={tmp_path}/gone"]), {"data_root": ""})
+
+    look_for_data(gone, gone)  # the profile's own: a flow of absolute batches never looks there
