@@ -10,6 +10,7 @@ import polars as pl
 from driveflow.errors import NotFoundError
 from driveflow.formats.coco_columns import Annotations, annotation_columns, as_ids, key_column, pixels, whole
 from driveflow.formats.coco_hints import image_hints
+from driveflow.formats.coco_looked import looked_for, not_exhaustive
 from driveflow.formats.coco_records import (
     AnyDocument,
     CocoAnnotation,
@@ -274,8 +275,10 @@ class _CocoFile:
             return [self.builder.class_list(self.all_names) if self.all_names else None] * len(paths)
         numbers: dict[tuple[str, ...], int | None] = {(): None}
         found: list[int | None] = []
+        self._note_not_exhaustive(images)
         for key, image, path in zip(keys, images, paths, strict=True):
-            names = self._looked_for(key, image)
+            stated = looked_for(image, self.drawn_in.get(key, ()), self.names)
+            names = self.all_names if stated is None else tuple(stated)
             if path in self.useless or key not in self.pictures:
                 found.append(None)
                 continue
@@ -284,13 +287,12 @@ class _CocoFile:
             found.append(numbers[names])
         return found
 
-    def _looked_for(self, key: str, image: CocoImage) -> tuple[str, ...]:
-        """Return the classes looked for in a picture: all, those it names, or of LVIS those of its boxes and `neg`."""
-        if image.annotated_classes is not None or image.neg_category_ids is None:
-            return self.all_names if image.annotated_classes is None else tuple(image.annotated_classes)
-        looked = self.drawn_in.get(key, set()).union(map(key_text, image.neg_category_ids))
-        looked -= set(map(key_text, image.not_exhaustive_category_ids or ()))
-        return tuple(name for category, name in self.names.items() if category in looked)
+    def _note_not_exhaustive(self, images: Sequence[CocoImage]) -> None:
+        if count := sum(bool(not_exhaustive(image, self.names)) for image in images):
+            self.builder.notes.append(
+                f"{self.path}: {count} pictures have a class that is not labeled to the end "
+                "(not_exhaustive_category_ids); it counts as looked for."
+            )
 
 
 def _tally(rows: pl.DataFrame, column: str) -> dict[str, int]:

@@ -247,24 +247,6 @@ def test_the_mean_of_the_curve_of_a_class_is_its_ap_also_where_scores_are_equal(
         assert sum(part.curve.precision) / 101 == pytest.approx(part.numbers["AP50"], abs=1e-12)
 
 
-def test_a_class_of_lvis_counts_where_it_is_labeled_or_said_not_to_be_there(tmp_path):
-    car, bus = (10, 10, 50, 50), (200, 10, 50, 50)
-    truth = document([annotation(1, 1, car), annotation(2, 3, bus, category_id=2)], images=4)
-    for image, said in zip(truth["images"], ([2], [], [], None), strict=True):
-        image |= {"neg_category_ids": said, "not_exhaustive_category_ids": [1] if image["id"] == 1 else []}
-    found = [result(image, bus, 0.9, 2) for image in (1, 2, 3)]
-
-    evaluation = measured(tmp_path, truth, [*found, result(1, car), result(4, car)])
-    numbers = {part.class_name: part.numbers["AP50"] for part in evaluation.per_class}
-    as_coco = measured(tmp_path, truth, [*found, result(1, car), result(4, car)], mode="coco")
-
-    assert kinds(evaluation)["detection_of_unannotated_class"] == 1  # the bus in image 2, which says nothing of buses
-    assert kinds(evaluation)["classes_not_exhaustive"] == 1
-    assert evaluation.detections == 4
-    assert numbers == pytest.approx({"car": 0.5, "bus": 0.5})  # false: the bus in image 1, the car in image 4
-    assert as_coco.detections == 5
-
-
 def test_slices_of_an_attribute_add_up_with_the_frames_that_do_not_state_it(tmp_path):
     box = (10, 10, 50, 50)
     truth = document([annotation(image, image, box) for image in range(1, 6)], images=5)

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TypeVar
 
 import msgspec
-import numpy as np
 import polars as pl
 
 from driveflow.errors import InvalidInputError
@@ -22,10 +21,10 @@ from validation.inputs.coco_annotations import (
     plain_annotations,
 )
 from validation.inputs.coco_keys import KeyIndex
+from validation.inputs.coco_looked import looked_at, not_exhaustive_pairs
 from validation.inputs.given import GIVEN_CLASSES, GIVEN_FRAMES, Given
 from validation.inputs.json_records import syntax_error
 from validation.model.raw import RawBoxes
-from validation.model.scene import Bools, Correction
 
 _Entry = TypeVar("_Entry", CocoImage, CocoCategory)
 
@@ -66,8 +65,9 @@ def read_document(path: Path, *, scored: bool) -> Given:
         frames=listed[0].vstack(pl.DataFrame(strange, schema=GIVEN_FRAMES, orient="row")),
         classes=classes,
         boxes=boxes,
-        looked=_looked(images, classes, boxes),
-        corrections=(*doubts(rows, len(said) - len(rows), scored=scored), *_not_exhaustive(images)),
+        looked=looked_at(images, classes, boxes),
+        not_exhaustive=not_exhaustive_pairs(images, classes),
+        corrections=tuple(doubts(rows, len(said) - len(rows), scored=scored)),
         known_frames=len(listed[0]),
         known_classes=len(listed[1]),
     )
@@ -168,37 +168,3 @@ def _boxes(path: Path, rows: Annotations, frames: KeyIndex, classes: KeyIndex, *
 def _where(path: Path, ids: Keys) -> Callable[[int], str]:
     """Return what tells which annotation a row is, without holding on to the annotations."""
     return lambda row: f"{path}: annotation {key_text(ids[row])} (entry {row})"
-
-
-def _looked(images: Sequence[CocoImage], classes: pl.DataFrame, boxes: RawBoxes) -> Bools | None:
-    """Return where somebody looked: by driveflow's own key `annotated_classes`, or by LVIS's `neg_category_ids`.
-
-    An image of LVIS was looked at for the classes of its boxes and those that it says are not in it. COCO has neither
-    key and means everywhere.
-    """
-    if all(image.annotated_classes is None and image.neg_category_ids is None for image in images):
-        return None
-    names, place = classes["name"].to_list(), {key: row for row, key in enumerate(classes["key"].to_list())}
-    looked = np.zeros((len(images), len(names)), bool)
-    for row, image in enumerate(images):
-        if image.annotated_classes is not None:
-            looked[row] = [name in image.annotated_classes for name in names]
-        elif image.neg_category_ids is None:
-            looked[row] = True
-        else:
-            looked[row, [place[text] for text in map(key_text, image.neg_category_ids) if text in place]] = True
-    federated = np.array([image.annotated_classes is None for image in images])
-    known = boxes.frame < len(images)
-    rows, labels = boxes.frame[known], boxes.label[known]
-    looked[rows, labels] |= federated[rows]
-    return looked
-
-
-def _not_exhaustive(images: Sequence[CocoImage]) -> list[Correction]:
-    """Doubt what LVIS says was not labeled to the end: its own evaluator counts no detection as wrong there."""
-    found = [image for image in images if image.not_exhaustive_category_ids]
-    if not found:
-        return []
-    count = sum(len(image.not_exhaustive_category_ids or ()) for image in found)
-    done = "wrong detections of these classes in these frames count as wrong"
-    return [Correction("classes_not_exhaustive", count, tuple(image.file_name for image in found[:5]), done)]

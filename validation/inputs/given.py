@@ -1,6 +1,6 @@
 """What one file or folder of truth or predictions says, before it is joined with the other side."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from driveflow.errors import InvalidInputError
 from validation.model.raw import RawBoxes
-from validation.model.scene import Bools, Correction
+from validation.model.scene import Bools, Correction, Ints
 
 GIVEN_FRAMES: Final = pl.Schema(
     {
@@ -31,8 +31,9 @@ class Given:
     """One side: frames (`GIVEN_FRAMES`) and classes (`GIVEN_CLASSES`) that boxes point at by row.
 
     The first `known_frames` and `known_classes` are listed, the others only named by boxes. `looked` (listed frames x
-    classes) says where somebody looked, None: everywhere. `normalised` boxes are shares of the picture's sides.
-    `uploads`: pictures may be called as Label Studio calls what was uploaded to it.
+    classes) says where somebody looked, None: everywhere; `not_exhaustive` are rows of frame and class of which more
+    may be there than has a box. `normalised` boxes are shares of the picture's sides. `uploads`: pictures may be
+    called as Label Studio calls what was uploaded to it.
     """
 
     source: str
@@ -42,6 +43,7 @@ class Given:
     known_frames: int
     known_classes: int
     looked: Bools | None = None
+    not_exhaustive: Ints = field(default_factory=lambda: np.zeros((0, 2), np.int64))
     normalised: Bools | None = None
     corrections: tuple[Correction, ...] = ()
     sources: pa.Table | None = None  # where the frames of a snapshot were found

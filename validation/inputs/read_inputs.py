@@ -17,6 +17,7 @@ from driveflow.progress import Progress, silent
 from driveflow.snapshots import SnapshotTables
 from validation.inputs.box_shapes import doubtful_shapes
 from validation.inputs.coco_document import read_document
+from validation.inputs.coco_looked import with_regions
 from validation.inputs.coco_results import read_results
 from validation.inputs.given import SIZE_UNKNOWN, Given
 from validation.inputs.join import Predicted, by_names, raw_scene_of, refuse_strangers, with_names_for_ids
@@ -90,6 +91,7 @@ def read_request(inputs: EvaluationInputs, progress: Progress = silent) -> Evalu
     truth, found = _without(truth, found, inputs.withdrawn)
     names = _frame_names(truth)
     doubts = [*doubtful_shapes(truth, truth.boxes, "truth"), *doubtful_shapes(truth, found.boxes, "detection")]
+    truth = with_regions(truth, inputs.mode)
     raw = raw_scene_of(truth, replace(found, corrections=(*found.corrections, *doubts, *inputs.unread)), names)
     frames = frames_table(truth, names, raw)
     sources = truth.sources if truth.sources is not None else sources_table(truth, names)

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import polars as pl
@@ -36,6 +36,11 @@ class BoxFacts:
     def rows(self, rows: NDArray[np.int64]) -> "BoxFacts":
         """Return the facts of some of the boxes, in that order."""
         return BoxFacts(self.occlusion[rows], self.truncation[rows], self.distance_m[rows], self.difficult[rows])
+
+    def followed_by(self, other: "BoxFacts") -> "BoxFacts":
+        """Return the facts of these boxes and then of those."""
+        pairs = ((getattr(self, one.name), getattr(other, one.name)) for one in fields(self))
+        return BoxFacts(*map(np.concatenate, pairs))
 
     def columns(self) -> list[NDArray[np.float64]]:
         """Return numbers by which boxes that are equal but for their facts can be put in order."""
