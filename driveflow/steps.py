@@ -39,7 +39,8 @@ class StepResult:
 
     `outputs` go to later steps, `counts` to the ledger and the final table, `metrics` and `pages` to people ("summary"
     is Markdown, "gallery" and "report" are HTML, others JSON); `objects` are addresses that must exist for a reuse;
-    `notes` are sentences that a person should read.
+    `notes` are sentences that a person should read. `lasting` is False where something outside was missing that may
+    be there the next time: such a result is never used again.
     """
 
     outputs: Mapping[str, Value]
@@ -48,6 +49,7 @@ class StepResult:
     pages: Mapping[str, str] = field(default_factory=dict)
     objects: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    lasting: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,8 @@ def _result(spec: StepSpec, work: Work, call: StepCall, context: StepContext) ->
     for reason in reasons:
         sys.stderr.write(f"The kept result of {spec.name} cannot be used again, so it is made again: {reason}\n")
     result = work(context, call.inputs)
-    store_result(context.place.store, spec.name, key, result, key_parts(spec, call))
+    if result.lasting:
+        store_result(context.place.store, spec.name, key, result, key_parts(spec, call))
     return _Done(result, key=key, spoiled=" ".join(reasons))
 
 

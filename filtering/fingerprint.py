@@ -28,11 +28,15 @@ class Pixels(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FingerprintResult:
-    """The signals of all frames asked for, one row a frame sorted by frame, and how many of them were known before."""
+    """The signals of all frames asked for, one row a frame sorted by frame, and how many of them were known before.
+
+    `absent` counts those whose bytes were missing or changed, and may be there the next time.
+    """
 
     signals: pa.Table
     measured: int
     reused: int
+    absent: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,7 @@ def fingerprint_frames(
     known = store.load(wanted)
     missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=known["frame_id"].combine_chunks()))).to_pylist()
     parts = [known]
+    absent = 0
 
     start_s = monotonic()
 
@@ -76,8 +81,9 @@ def fingerprint_frames(
         for rows in _measured(missing, pixels, pool, note):
             store.append(_table([row for row in rows if row.lasting]))
             parts.append(_table(rows))
+            absent += sum(not row.lasting for row in rows)
     signals = pa.concat_tables(parts).sort_by("frame_id").combine_chunks()
-    return FingerprintResult(signals, measured=len(missing), reused=known.num_rows)
+    return FingerprintResult(signals, measured=len(missing), reused=known.num_rows, absent=absent)
 
 
 def _told(done: int, seconds: float) -> str:

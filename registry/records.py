@@ -11,6 +11,8 @@ from driveflow.ledger.rows import DecisionRow, ModelEventRow, ModelVersionRow, T
 Outcome: TypeAlias = Literal["PASS", "BLOCK", "NEEDS DATA"]
 FileState: TypeAlias = Literal["sound", "changed", "missing"]
 
+CROWNING = ("promoted", "rolled_back")  # events after which a version is champion
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgement:

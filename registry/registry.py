@@ -9,9 +9,8 @@ from driveflow.ledger.ledger import Ledger
 from driveflow.ledger.rows import DecisionRow, ModelEventRow, ModelVersionRow, TrainedModelRow, timestamp
 from registry.moves import Move, event_key, make_move
 from registry.proofs import check_version, require_beside, require_bound, require_pass, require_whole
-from registry.records import Act, Judgement, NewModel, Reign, VersionCheck, VersionDetail
+from registry.records import CROWNING, Act, Judgement, NewModel, Reign, VersionCheck, VersionDetail
 
-CROWNING = ("promoted", "rolled_back")  # events after which a version is champion
 _DIGEST_LETTERS = 8
 _TRIES = 20  # each lost race means that somebody else moved a version
 

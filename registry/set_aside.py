@@ -7,7 +7,7 @@ from driveflow.errors import NotFoundError, UsageError
 from driveflow.ledger.ledger import Ledger
 from driveflow.ledger.rows import AuditRow, ModelEventRow, timestamp
 from registry.moves import event_key
-from registry.records import Act
+from registry.records import CROWNING, Act
 
 ACTION = "champion_set_aside"
 MOST_DAYS = 90
@@ -62,17 +62,29 @@ def set_champion_aside(ledger: Ledger, model: str, act: Act, until: datetime, no
 
 
 def champion_set_aside(ledger: Ledger, model: str, now: datetime) -> SetAside | None:
-    """Return the newest note on the present champion of `model`, where its end has not come."""
+    """Return the newest note on the present champion of `model`, where its end has not come.
+
+    A new champion ends it for good: rolled back to, the champion before counts again.
+    """
     champion = ledger.champion(model)
     if champion is None:
         return None
+    since = _said_of_this_reign(ledger, model)
     for note in ledger.audit(_subject(model), limit=1_000):
         detail = note.detail
-        if note.action == ACTION and detail.get("digest") == champion.digest:
+        if note.action == ACTION and detail.get("digest") == champion.digest and note.audit_key in since:
             until = str(detail["until"])
             found = SetAside(model, champion.version, champion.digest, note.who, str(detail["why"]), until)
             return found if until > timestamp(now) else None
     return None
+
+
+def _said_of_this_reign(ledger: Ledger, model: str) -> set[str]:
+    """Return the keys of the notes since somebody was crowned last."""
+    keys: set[str] = set()
+    for event in ledger.model_events(model):
+        keys = set() if event.kind in CROWNING else keys | {event.event_key}
+    return keys
 
 
 def _subject(model: str) -> str:

@@ -38,4 +38,5 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         pages={"summary": counts_page("Fingerprints", counts)},
         objects=(uri,),
         notes=pixels.cache_note(),
+        lasting=not result.absent,
     )

@@ -58,7 +58,18 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         metrics=metrics_page(request.challenger),
         pages={**pages, "confusion": canonical_json(classification_page(request.challenger))},
         objects=(kept, report, full, asked),
+        lasting=_is_lasting(context, request),
     )
+
+
+def _is_lasting(context: StepContext, request: "ReportRequest") -> bool:
+    """Tell whether all was asked: a champion that cannot run, and what cannot be read, may be mended later."""
+    settings: Any = context.settings
+    gate = _gate(context)
+    asked = request.champion is not None or not settings["champion"]
+    looked = request.champion is None or request.champion_leak is not None or not settings.get("champion_training")
+    limits = (gate.max_latency_ms, gate.max_latency_ratio, gate.max_size_ratio)
+    return asked and looked and (request.cost is not None or not any(limits))
 
 
 def _keep(context: StepContext, text: str, suffix: str) -> str:

@@ -8,11 +8,16 @@ from components.work import validate_model
 from components.work.settings import write_section
 from components.work.table_objects import put_table
 from driveflow import tables
+from driveflow.detectors.model_folder import write_model
 from driveflow.flow.load import load_flow_text
+from driveflow.ledger.rows import RunRow
+from driveflow.place import PLACE_VARIABLE
 from driveflow.reuse import put_object, read_object
+from driveflow.steps import RUN_VARIABLE, StepCall, encode_settings, run_step
+from driveflow.storage.objects import local_path
 from tests.components.made_steps import context
 from tests.components.test_loop_is_closed import SEEN, Pool
-from tests.driveflow.detectors.made import bright_spot_folder
+from tests.driveflow.detectors.made import bright_spot_folder, bright_spot_model, heatmap_declaration
 from validation.regression import RegressionObject, RegressionSet, write_regressions
 
 FLOW = """
@@ -42,16 +47,24 @@ class Made:
         self.model = bright_spot_folder(self.store).uri
 
     def judge(self, champion="", gate=None, **settings):
+        step = context(self.folder, self.settings(champion, gate, **settings))
+        return self.told(validate_model.work(step, self.inputs()))
+
+    def settings(self, champion="", gate=None, **settings):
         flow = load_flow_text(FLOW, "flow")
         sections = {"validation": write_section(flow.validation), "gate": write_section(flow.gate) | (gate or {})}
-        step = context(self.folder, {**sections, "model": "city", "champion": champion, **settings})
-        inputs = {
+        return {**sections, "model": "city", "champion": champion, **settings}
+
+    def inputs(self):
+        return {
             "model": self.model,
             "training": self.trained_on,
             "holdout": self.holdout_uri,
             "signals": put_table(self.store, tables.SIGNALS.empty_table()),
         }
-        result = validate_model.work(step, inputs)
+
+    @staticmethod
+    def told(result):
         verdict = json.loads(read_object(str(result.outputs["verdict"])))["detail"]
         return verdict, {rule["name"]: rule for rule in verdict["rules"]}
 
@@ -67,6 +80,23 @@ def test_ac_d13_a_champion_that_cannot_run_ends_no_run_and_the_verdict_says_what
     assert verdict["outcome"] == "NEEDS DATA"
     assert "cannot run" in rules["champion"]["reason"]
     assert "driveflow models set-aside" in rules["champion"]["reason"]
+
+
+def test_ac_d13_a_champion_that_was_mended_is_asked_by_the_next_run(made, monkeypatch):
+    step = context(made.folder, {})
+    champion = write_model(made.store, heatmap_declaration(), {"model.onnx": bright_spot_model(), "b": b""})
+    where, away = local_path(champion.uri), made.folder / "away"
+    call = StepCall(made.inputs(), encode_settings(made.settings(champion.uri)), "run")
+    monkeypatch.setenv(PLACE_VARIABLE, step.place.to_text())
+    found = []
+    for run_id, here, there in (("a", where, away), ("b", away, where), ("c", where, where)):
+        here.rename(there)
+        monkeypatch.setenv(RUN_VARIABLE, run_id)
+        step.ledger.begin_run(RunRow(run_id=run_id, flow="city", pipeline="retrain", profile="kfp"))
+        found.append(made.told(run_step(validate_model.SPEC, validate_model.work, call))[0]["outcome"])
+
+    assert found == ["NEEDS DATA", "PASS", "PASS"]
+    assert [step.ledger.steps(run_id)[0].reused for run_id in "abc"] == [False, False, True]
 
 
 def test_ac_d13_a_champion_set_aside_leaves_the_judgement_to_the_floors_and_is_named_with_author_and_end(made):

@@ -11,6 +11,7 @@ from driveflow.ledger.rows import ModelEventRow, ModelVersionRow, StateMove
 from driveflow.ledger.tables import MODEL_EVENTS
 from registry.records import Act
 from registry.set_aside import champion_set_aside, set_champion_aside
+from tests.registry.made import promoted
 
 NOW = datetime(2026, 11, 30, tzinfo=UTC)
 ACT = Act(who="ada", why="its trainer is gone")
@@ -84,6 +85,19 @@ def test_a_later_note_replaces_an_earlier_one_and_a_new_champion_is_not_meant(le
     _crown(ledger, "b" * 64)
 
     assert champion_set_aside(ledger, "city", NOW + timedelta(days=2)) is None
+
+
+def test_a_new_champion_ends_it_for_good_also_where_somebody_rolls_back(registry, ledger):
+    first = promoted(registry, "one")
+    set_champion_aside(ledger, "city", ACT, NOW + timedelta(days=30), NOW)
+    promoted(registry, "two")
+
+    registry.rollback("city", ACT)
+
+    assert ledger.champion("city").digest == first.digest
+    assert champion_set_aside(ledger, "city", NOW) is None
+    set_champion_aside(ledger, "city", ACT, NOW + timedelta(days=1), NOW + timedelta(minutes=1))
+    assert champion_set_aside(ledger, "city", NOW).digest == first.digest
 
 
 @pytest.mark.parametrize("days", [-1, 0, 91])
