@@ -1,6 +1,7 @@
 """`driveflow run`: run a pipeline of a flow on this machine, and show how it goes."""
 
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,7 +43,8 @@ def run(
         outcome = run_locally(request, progress.hear)
     value = result(outcome, request)
     if outcome.state == "SUCCEEDED" or output == "json":
-        emit(value, output, result_text(value))
+        both_are_read = sys.stdout.isatty() and sys.stderr.isatty()
+        emit(value, output, result_text(value, progress.seen if both_are_read else frozenset()))
     raise_for(outcome)
     raise typer.Exit(exit_code(value))
 

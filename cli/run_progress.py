@@ -30,6 +30,7 @@ class RunProgress:
         )
         self._task: Any = None
         self._notes: list[str] = []
+        self._seen: set[str] = set()
         self._told_s = 0.0
 
     def __enter__(self) -> "RunProgress":
@@ -38,6 +39,11 @@ class RunProgress:
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         self._bars.stop()
+
+    @property
+    def seen(self) -> frozenset[str]:
+        """Return the notes that stand under their steps already."""
+        return frozenset(self._seen)
 
     def hear(self, event: Mapping[str, Any]) -> None:
         """Show `event`."""
@@ -73,6 +79,7 @@ class RunProgress:
         self._console.print(f"  {mark}  {event['step']:<20} {event['seconds']:6.1f} s")
         for note in self._notes:
             self._console.print(f"          {note}", markup=False, soft_wrap=True)
+        self._seen.update(self._notes)
         self._notes = []
 
     def _drop(self) -> None:

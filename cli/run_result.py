@@ -45,8 +45,8 @@ def result(outcome: RunOutcome, request: RunRequest) -> dict[str, Any]:
     }
 
 
-def result_text(value: Mapping[str, Any]) -> str:
-    """Return the run as a table of steps and the lines a person looks for."""
+def result_text(value: Mapping[str, Any], seen: frozenset[str] = frozenset()) -> str:
+    """Return the run as a table of steps and the lines a person looks for, without the notes that were `seen`."""
     rows = [
         {
             "step": step["step"],
@@ -63,7 +63,7 @@ def result_text(value: Mapping[str, Any]) -> str:
             why = f". {value['reason']}" if name == "verdict" and value["reason"] else ""
             lines.append(f"{name.replace('_', ' ')}: {value[name]}{why}")
     lines += snapshot_lines(value["snapshots"])
-    lines += [f"note: {note}" for note in value["notes"]]
+    lines += [f"note: {note}" for note in value["notes"] if " ".join(note.split()) not in seen]
     if value["pages"]:
         lines.append(f"pages: {', '.join(value['pages'].values())}")
     return "\n".join(lines)

@@ -36,3 +36,14 @@ def test_where_there_is_no_bar_a_line_now_and_then_says_how_far_a_step_is(hear, 
     text = hear({"event": "step_started"}, *events)
 
     assert text.count("of 12 epochs trained") == told
+
+
+def test_a_note_is_seen_once_it_stands_under_its_step():
+    with RunProgress() as progress:
+        progress.hear({"event": "step_started", "step": "merge_batches"})
+        progress.hear({"event": "note", "note": "Read as coco."})
+        before = progress.seen
+        progress.hear({"event": "step_finished", "step": "merge_batches", "code": 0, "seconds": 1.0})
+
+    assert before == frozenset()
+    assert progress.seen == {"Read as coco."}
