@@ -52,7 +52,7 @@ class CommandDetector:
         with tempfile.TemporaryDirectory(prefix="driveflow-predict-") as work:
             names = _write_pictures(Path(work) / "pictures", images)
             self._run(Path(work))
-            answers = _read_answers(Path(work) / "predictions.jsonl")
+            answers = self._read_answers(Path(work) / "predictions.jsonl")
         unknown = sorted(set(answers) - set(names))
         if unknown:
             raise IntegrityError(f"Model {self.digest} tells of pictures that it was not given: {unknown[:5]}.")
@@ -77,6 +77,21 @@ class CommandDetector:
         if code != 0:
             told = " | ".join(log.read_text(errors="replace").splitlines()[-_LOG_LINES:])
             raise IntegrityError(f"Model {self.digest} ended with exit code {code}: {told}")
+
+    def _read_answers(self, path: Path) -> dict[str, list[Mapping[str, Any]]]:
+        if not path.is_file():
+            raise IntegrityError(f"Model {self.digest} wrote no predictions.")
+        if path.stat().st_size > MAX_ANSWER_BYTES:
+            raise IntegrityError(f"Model {self.digest} wrote more than {MAX_ANSWER_BYTES} bytes of predictions.")
+        answers: dict[str, list[Mapping[str, Any]]] = {}
+        for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
+            try:
+                row = json.loads(line)
+                answers.setdefault(row["picture"], []).extend(row["boxes"])
+            except (ValueError, TypeError, KeyError, RecursionError) as error:
+                told = f"Line {number} of what model {self.digest} wrote is no prediction: {error!r}"
+                raise IntegrityError(told) from error
+        return answers
 
     def _detections(self, boxes: list[Mapping[str, Any]], name: str) -> Detections:
         try:
@@ -125,21 +140,6 @@ def _write_pictures(folder: Path, images: Sequence[Pixels]) -> list[str]:
     for name, image in zip(names, images, strict=True):
         (folder / name).write_bytes(cv2.imencode(".png", image[:, :, ::-1])[1].tobytes())
     return names
-
-
-def _read_answers(path: Path) -> dict[str, list[Mapping[str, Any]]]:
-    if not path.is_file():
-        raise IntegrityError("A predict command wrote no predictions.")
-    if path.stat().st_size > MAX_ANSWER_BYTES:
-        raise IntegrityError(f"A predict command wrote more than {MAX_ANSWER_BYTES} bytes.")
-    answers: dict[str, list[Mapping[str, Any]]] = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8", errors="replace").splitlines(), start=1):
-        try:
-            row = json.loads(line)
-            answers.setdefault(row["picture"], []).extend(row["boxes"])
-        except (ValueError, TypeError, KeyError, RecursionError) as error:
-            raise IntegrityError(f"Line {number} of a predict command's answer is none: {error!r}") from error
-    return answers
 
 
 def _is_whole(box: list[float]) -> bool:

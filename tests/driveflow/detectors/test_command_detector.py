@@ -50,6 +50,8 @@ def test_a_command_gets_pictures_and_its_own_files(tmp_path):
         ("sys.exit('out of luck')", "exit code 1: out of luck"),
         ("pass", "wrote no predictions"),
         (_answer("{"), "Line 1"),
+        (_answer("null"), "Line 1"),
+        (_answer('{"picture": [], "boxes": []}'), "Line 1"),
         (_answer('{"picture": "9.png", "boxes": []}'), "pictures that it was not given"),
         (_answer('{"picture": "000000.png", "boxes": [{"class_name": "car"}]}'), "cannot be read"),
         (
@@ -73,8 +75,19 @@ def test_a_command_gets_pictures_and_its_own_files(tmp_path):
     ],
 )
 def test_a_command_that_fails_or_answers_nonsense_is_told(tmp_path, body, match):
-    with pytest.raises(IntegrityError, match=match):
-        _detector(tmp_path, body).predict(PICTURES)
+    detector = _detector(tmp_path, body)
+
+    with pytest.raises(IntegrityError, match=match) as told:
+        detector.predict(PICTURES)
+    assert detector.digest in str(told.value)
+
+
+def test_an_answer_beyond_all_bounds_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("driveflow.detectors.command_detector.MAX_ANSWER_BYTES", 1)
+    detector = _detector(tmp_path, _answer("{}"))
+
+    with pytest.raises(IntegrityError, match=f"{detector.digest} wrote more than 1 bytes"):
+        detector.predict(PICTURES)
 
 
 def test_a_command_that_does_not_end_is_stopped(tmp_path):
