@@ -1,6 +1,5 @@
 """The entries of a COCO file as columns: a file may have a million annotations, so nothing is done for each of them."""
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Final, TypeAlias, TypeGuard
@@ -13,7 +12,7 @@ import pyarrow as pa
 
 from driveflow.canonical import Json, canonical_json
 from driveflow.formats.coco_records import CocoAnnotation, Key, PlainAnnotation, PlainBox, key_text, plain_json
-from driveflow.formats.shapes import around_turned
+from driveflow.formats.shapes import around_turned, turn_deg, with_turn
 
 Annotations: TypeAlias = Sequence[CocoAnnotation] | Sequence[PlainAnnotation]
 Numbers: TypeAlias = Mapping[str, npt.NDArray[np.float64]]
@@ -165,7 +164,10 @@ def _spelled(numbers: Numbers) -> pl.DataFrame:
 
 def _columns(annotations: Sequence[CocoAnnotation]) -> pl.DataFrame:
     image = key_column([annotation.image_id for annotation in annotations])
-    x1, y1, x2, y2 = _corners([_upright(annotation) for annotation in annotations]).T
+    turns = [_turn_deg(annotation) for annotation in annotations]
+    boxes = [_upright(annotation.bbox, turn) for annotation, turn in zip(annotations, turns, strict=True)]
+    x1, y1, x2, y2 = _corners(boxes).T
+    attributes = [_attributes(annotation, turn) for annotation, turn in zip(annotations, turns, strict=True)]
     flags = [bool(annotation.iscrowd or annotation.ignore) for annotation in annotations]
     return pl.DataFrame(
         {
@@ -177,7 +179,7 @@ def _columns(annotations: Sequence[CocoAnnotation]) -> pl.DataFrame:
             "x2": x2,
             "y2": y2,
             "ignore": pl.Series(flags, dtype=pl.Boolean),
-            "attributes": pl.Series([_attributes(annotation) for annotation in annotations], dtype=pl.String),
+            "attributes": pl.Series(attributes, dtype=pl.String),
             "score": pl.Series([_score(annotation.score) for annotation in annotations], dtype=pl.Float64),
         }
     )
@@ -190,12 +192,11 @@ def _corners(boxes: Sequence[list[float] | None]) -> npt.NDArray[np.float64]:
     return corners
 
 
-def _upright(annotation: CocoAnnotation) -> list[float] | None:
+def _upright(box: list[float] | None, rotation_deg: float) -> list[float] | None:
     """Return x, y, width and height of the box around what was drawn, which CVAT may have turned."""
-    box, turn_deg = annotation.bbox, _turn_deg(annotation)
-    if not turn_deg or box is None or len(box) != 4 or min(box[2:]) <= 0:
+    if not rotation_deg or box is None or len(box) != 4 or min(box[2:]) <= 0:
         return box
-    x1, y1, x2, y2 = around_turned((box[0], box[1], box[0] + box[2], box[1] + box[3]), turn_deg)
+    x1, y1, x2, y2 = around_turned((box[0], box[1], box[0] + box[2], box[1] + box[3]), rotation_deg)
     return [x1, y1, x2 - x1, y2 - y1]
 
 
@@ -203,9 +204,7 @@ def _turn_deg(annotation: CocoAnnotation) -> float:
     """Return how far CVAT's export says that a box was turned: its corners are those before the turn."""
     said = annotation.attributes
     turn = said.get("rotation") if isinstance(said, dict) and "occluded" in said else None
-    if not isinstance(turn, int | float) or isinstance(turn, bool) or not math.isfinite(turn):
-        return 0.0
-    return float(turn % 360)
+    return 0.0 if turn is None or isinstance(turn, str) else turn_deg(turn)
 
 
 def _own_ids(annotations: Sequence[CocoAnnotation], image: pl.Series) -> pl.Series:
@@ -220,16 +219,15 @@ def _own_ids(annotations: Sequence[CocoAnnotation], image: pl.Series) -> pl.Seri
     return pl.select(pl.when(ids.is_duplicated()).then(pl.lit("")).otherwise(ids["id"])).to_series()
 
 
-def _attributes(annotation: CocoAnnotation) -> str:
+def _attributes(annotation: CocoAnnotation, rotation_deg: float) -> str:
     if annotation.track_id is None and not annotation.attributes and not annotation.iscrowd:
         return "{}"
     found: dict[str, Json] = {}
     value = plain_json(annotation.attributes)
     if isinstance(value, dict):
         found.update(value)
-    if turn_deg := _turn_deg(annotation):
-        del found["rotation"]
-        found["rotation_deg"] = turn_deg
+    if rotation_deg:
+        found = with_turn(found, rotation_deg)
     if annotation.track_id is not None:
         found["track_id"] = plain_json(annotation.track_id)
     if annotation.iscrowd and not annotation.ignore:

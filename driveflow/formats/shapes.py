@@ -1,7 +1,10 @@
 """The box around what was drawn: turned rectangles, circles, polygons."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+
+from driveflow.canonical import Json
+from driveflow.formats.json_text import number_of
 
 Corners = tuple[float, float, float, float]
 
@@ -36,6 +39,24 @@ def around_turned(corners: Corners, rotation_deg: float) -> Corners:
     height = abs((x2 - x1) * math.sin(turn)) + abs((y2 - y1) * math.cos(turn))
     x, y = (x1 + x2) / 2, (y1 + y2) / 2
     return (x - width / 2, y - height / 2, x + width / 2, y + height / 2)
+
+
+def turn_deg(rotation: object) -> float:
+    """Return how far a tool's `rotation` says that a box is turned clockwise, from 0 to 360; 0 where it is no number.
+
+    >>> [turn_deg(said) for said in (450, "-90.0", 360.0, True, "x", None)]
+    [90.0, 270.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    return (number_of(rotation) or 0.0) % 360
+
+
+def with_turn(attributes: Mapping[str, Json], rotation_deg: float) -> dict[str, Json]:
+    """Return `attributes` with `rotation_deg` in place of CVAT's `rotation`, which turns what is around it already.
+
+    >>> with_turn({"rotation": "90.0", "occluded": True}, 90.0)
+    {'occluded': True, 'rotation_deg': 90.0}
+    """
+    return {**{name: said for name, said in attributes.items() if name != "rotation"}, "rotation_deg": rotation_deg}
 
 
 def around_turned_ellipse(centre: tuple[float, float], radii: tuple[float, float], rotation_deg: float) -> Corners:
