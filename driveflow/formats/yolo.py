@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from driveflow.canonical import canonical_json
 from driveflow.formats.file_kinds import may_be_picture
@@ -11,7 +11,7 @@ from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelProblem, L
 from driveflow.formats.path_index import PathIndex, folder_of
 from driveflow.formats.picture_finder import stem_of
 from driveflow.formats.yolo_layout import YoloSet, find_sets
-from driveflow.formats.yolo_lines import YoloNames, YoloText, read_label_text
+from driveflow.formats.yolo_lines import YoloNames, YoloText, are_tracks, read_label_text
 
 _BESIDE = {"images": "labels", "Images": "Labels", "IMAGES": "LABELS"}
 _HOMES = re.compile(r"/(labels|obj_\w+_data)/", re.IGNORECASE)
@@ -41,7 +41,10 @@ def read_yolo(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: AR
         builder.files |= found.files
         builder.notes += found.notes
         builder.problems += found.problems
-    for labels in _labels_of(files, index, builder, sets):
+    everywhere = list(_labels_of(files, index, builder, sets))
+    for labels in everywhere:
+        labels.of.label_files += [labels.file] if labels.file else []
+    for labels in everywhere:
         builder.add_box_rows(_read_picture(files, builder, labels))
     _note_orphans(files, builder)
     return builder.build()
@@ -144,7 +147,19 @@ def _read_text(files: LabelFiles, builder: LabelSetBuilder, labels: _Labels) -> 
         detail = f"no UTF-8 text: byte {error.start} cannot be read"
         builder.problems.append(LabelProblem(labels.file, "label_syntax", detail))
         return None
+    said = read_label_text(labels.file, text, labels.of.names)
+    if not said.may_track or labels.of.knows_tracks:
+        return said
+    _learn_tracks(files, builder, labels.of)
     return read_label_text(labels.file, text, labels.of.names)
+
+
+def _learn_tracks(files: LabelFiles, builder: LabelSetBuilder, of: YoloSet) -> None:
+    """Find out whether the numbers after the boxes of a set are tracks or confidences, which all of its files tell."""
+    of.knows_tracks = True
+    if are_tracks(files.read(path).decode("utf-8-sig", "replace") for path in of.label_files):
+        of.names = replace(of.names, counts_tracks=True)
+        builder.notes.append(f"{of.names.file}: whole numbers after its boxes are read as tracks, not as confidences.")
 
 
 def _rows(labels: _Labels, text: YoloText) -> list[dict[str, object]]:

@@ -35,6 +35,8 @@ class YoloSet:
     files: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
     problems: ProblemList = field(default_factory=ProblemList)
+    label_files: list[str] = field(default_factory=list)  # filled by the reader
+    knows_tracks: bool = False  # whether it was asked what numbers after boxes are
 
     def split_of(self, picture: str) -> str:
         """Return the split of `picture`; where several name it, its folder decides, then the first of the file."""
@@ -125,7 +127,7 @@ def _is_settings_name(path: str) -> bool:
 def is_names_file(path: str) -> bool:
     """Tell whether `path` bears the name of a list of class names."""
     name = path.rpartition("/")[2].lower()
-    return name == "classes.txt" or name.endswith(".names")
+    return name in {"classes.txt", "_darknet.labels"} or name.endswith(".names")
 
 
 def _names_in(files: LabelFiles, found: YoloSet, path: str) -> dict[int, str]:

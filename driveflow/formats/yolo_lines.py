@@ -2,7 +2,7 @@
 
 import io
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from driveflow.canonical import Json
@@ -10,6 +10,7 @@ from driveflow.formats.label_set import LabelProblem, ProblemList
 
 _SLACK = 0.05  # rounding and augmentation push values this far over the edge
 _TRACKED = 6  # values of a box with its confidence and its track
+_NUMBERED = 6  # fields of a class, a box and one number more
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,7 @@ class YoloText:
     boxes: tuple[YoloBox, ...]
     problems: ProblemList
     broken: str
+    may_track: bool = False  # a whole number stands alone after a box
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,7 @@ class YoloNames:
     file: str
     keypoint_values: int = 0
     trouble: str = ""  # why the file names no classes
+    counts_tracks: bool = False  # a number after a box is its track, not its confidence: see `are_tracks`
 
     def describe(self) -> str:
         """Say which numbers there are."""
@@ -49,6 +52,29 @@ class YoloNames:
         return f"{self.file} lists {len(numbers)} classes ({ids})"
 
 
+def are_tracks(texts: Iterable[str]) -> bool:
+    r"""Tell whether numbers after boxes are tracks, as CVAT writes them: whole, and no two alike in one picture.
+
+    Where all are 1 they are confidences; so is what has a fraction anywhere.
+
+    >>> are_tracks(["0 .5 .5 .1 .1 0", "0 .5 .5 .1 .1 0\n0 .4 .4 .1 .1 1"])
+    True
+    >>> are_tracks(["0 .5 .5 .1 .1 1"]), are_tracks(["0 .5 .5 .1 .1 0", "0 .5 .5 .1 .1 0.9"])
+    (False, False)
+    """
+    seen: set[str] = set()
+    for text in texts:
+        last = [fields[5] for line in text.splitlines() if len(fields := line.split()) == _NUMBERED]
+        if len(set(last)) < len(last) or not all(map(_is_whole, last)):
+            return False
+        seen.update(last)
+    return bool(seen - {"1"})
+
+
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
+
+
 class _LineError(ValueError):
     """A line that cannot be used; `args` are the reason code and the detail."""
 
@@ -57,10 +83,12 @@ def read_label_text(path: str, text: str, names: YoloNames) -> YoloText:
     """Return the boxes of the label file at `path`; lines that cannot be used become problems with their number."""
     boxes: list[YoloBox] = []
     problems = ProblemList()
+    may_track = False
     for number, line in enumerate(io.StringIO(text, newline=None), start=1):
         fields = line.split()
         if not fields:
             continue
+        may_track = may_track or (len(fields) == _NUMBERED and _is_whole(fields[-1]))
         try:
             boxes.append(_read_line(number, fields, names))
         except _LineError as error:
@@ -68,13 +96,13 @@ def read_label_text(path: str, text: str, names: YoloNames) -> YoloText:
             problems.append(LabelProblem(path, reason, detail, number, boxes=1))
     unknown = next((problem for problem in problems if problem.reason == "label_class_out_of_range"), None)
     broken = f"{path}:{unknown.line}: {unknown.detail}" if unknown else ""
-    return YoloText(tuple(boxes), problems, broken)
+    return YoloText(tuple(boxes), problems, broken, may_track)
 
 
 def _read_line(number: int, fields: list[str], names: YoloNames) -> YoloBox:
     class_name = _class_of(fields[0], names)
     values = [_number(text) for text in fields[1:]]
-    corners, attributes = _corners(values, names.keypoint_values)
+    corners, attributes = _corners(values, names)
     if not corners[0] < corners[2] or not corners[1] < corners[3]:
         raise _LineError("label_bad_box", "the box has no area")
     return YoloBox(number, class_name, corners, attributes)
@@ -99,8 +127,10 @@ def _number(text: str) -> float:
     return value
 
 
-def _corners(values: list[float], keypoint_values: int) -> tuple[tuple[float, float, float, float], dict[str, Json]]:
-    count = len(values)
+def _corners(values: list[float], names: YoloNames) -> tuple[tuple[float, float, float, float], dict[str, Json]]:
+    count, keypoint_values = len(values), names.keypoint_values
+    if names.counts_tracks and count == _NUMBERED - 1:
+        return _from_centre(values[:4]), {"track_id": str(int(values[4]))}
     if count == 4 or (keypoint_values and count == 4 + keypoint_values):
         return _from_centre(values[:4]), {}
     if count == 5 or (keypoint_values and count == 5 + keypoint_values):

@@ -376,3 +376,50 @@ def test_the_last_letter_of_names_as_windows_writes_them_is_no_character_that_wa
 
     assert looked_for(labels) == {"a.jpg": ("Auto", "Menü")}
     assert labels.notes == ("classes.txt is no UTF-8 text and is read as Windows-1252.",)
+
+
+def _tracked(*texts):
+    """Return classes, scores and attributes of the boxes of pictures with these labels, and the notes."""
+    labels = {f"labels/{number}.txt": text for number, text in enumerate(texts)}
+    found = _read({"data.yaml": "names: [car]", **labels}, *(f"images/{number}.jpg" for number in range(len(texts))))
+    return [(row["score"], row["attributes"]) for row in found.boxes.to_pylist()], found.notes
+
+
+@pytest.mark.parametrize("tracks", [(0, 1), (0, 7), (12, 3)])
+def test_numbers_after_boxes_are_the_tracks_that_cvat_writes_there(tracks):
+    first, second = (f"0 .5 .5 .5 .5 {track}\n" for track in tracks)
+
+    found, notes = _tracked(first, f"{first}{second}0 .5 .5 .5 .5\n")
+
+    tracked = [(None, f'{{"track_id":"{track}"}}') for track in (tracks[0], *tracks)]
+    assert found == [*tracked, (None, "{}")]
+    assert notes == ("data.yaml: whole numbers after its boxes are read as tracks, not as confidences.",)
+
+
+@pytest.mark.parametrize("texts", [("0 .5 .5 .5 .5 1", "0 .5 .5 .5 .5 .9"), ("0 .5 .5 .5 .5 1", "0 .5 .5 .5 .5 1")])
+def test_a_confidence_of_one_stays_a_confidence_among_others(texts):
+    found, notes = _tracked(*texts)
+
+    assert [attributes for _, attributes in found] == ["{}", "{}"]
+    assert found[0][0] == 1.0
+    assert notes == ()
+
+
+def test_two_boxes_of_one_picture_have_no_track_in_common():
+    found, _ = _tracked("0 .5 .5 .5 .5 0\n0 .4 .4 .5 .5 0\n")
+
+    assert found == [(0.0, "{}"), (0.0, "{}")]
+
+
+def test_roboflow_names_the_classes_of_darknet_in_a_list_of_its_own():
+    names = "head\nhelmet\n"
+    files = {"train/_darknet.labels": names, "train/a.txt": "1 .5 .5 .5 .5", "valid/_darknet.labels": names,
+             "valid/b.txt": ""}  # fmt: skip
+    batch = InMemory(files | pictures("train/a.jpg", "valid/b.jpg"))
+
+    found = read_yolo(batch)
+
+    assert detect_formats(batch) == ["yolo"]
+    assert boxes(found) == [("train/a.jpg", "helmet", *HALF)]
+    assert looked_for(found) == dict.fromkeys(("train/a.jpg", "valid/b.jpg"), ("head", "helmet"))
+    assert found.files == set(files)
