@@ -36,7 +36,7 @@ def box_conflicts(dispute: Dispute, verdicts: Verdicts) -> pl.DataFrame:
         drawn[boxes] = True
     involved = np.flatnonzero(drawn)
     teller = _Teller(dispute, involved)
-    moved = teller.moved(kept, gone, verdicts.fates[gone] == _IN_REVIEW)
+    moved = teller.moved(kept, gone, verdicts.fates[kept] == _IN_REVIEW)
     order = pl.DataFrame(
         {"sort": np.zeros(len(kept), np.int64), "heard": verdicts.heard[differ], "less": -same.iou[differ]}
     )

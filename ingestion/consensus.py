@@ -15,14 +15,16 @@ def reach_consensus(dispute: Dispute) -> Verdicts:
     """Return what becomes of each box: clusters that enough contributors drew stay, each as its middle member.
 
     A cluster has at most one box of a contributor. Who alone looked for a class needs no second: of those who looked,
-    no more than all can be asked for.
+    no more than all can be asked for. Who drew without having looked for the class is asked for nothing and has no
+    vote, but where nobody looked: then everything stays.
     """
     count = len(dispute.groups)
     everything = np.arange(count)
     pairs = alike(dispute.corners, dispute.groups, (everything, everything), dispute.rule.min_iou, dispute.turns)
     clusters = _clusters(pairs, dispute.turns)
     middle = _middles(pairs, clusters)
-    stays = (np.bincount(clusters, minlength=count) >= _needed(dispute))[clusters]
+    voters = clusters[dispute.claim_looked[dispute.claim_of(dispute.groups, dispute.turns)]]
+    stays = (np.bincount(voters, minlength=count) >= _needed(dispute))[clusters]
     fates = np.where(stays, np.where(middle == everything, _KEPT, _UNITED), _OVERRULED).astype(np.int8)
     losers = np.flatnonzero(fates == _UNITED)
     same = Pairs(middle[losers], losers, np.ones(len(losers)))
@@ -31,12 +33,13 @@ def reach_consensus(dispute: Dispute) -> Verdicts:
 
 def _needed(dispute: Dispute) -> Ints:
     """Return, for the cluster that each box would found, how many must have drawn it."""
-    looked = np.bincount(dispute.claim_groups)[dispute.groups] if len(dispute.groups) else np.empty(0, np.int64)
+    looked = np.bincount(dispute.claim_groups, dispute.claim_looked).astype(np.int64)[dispute.groups]
     quorum = dispute.rule.quorum
     if isinstance(quorum, int):
         return np.minimum(looked, quorum)
     most = int(looked.max(initial=0))
-    table = np.array([max(1, math.ceil(round(quorum * number, 9))) for number in range(most + 1)], np.int64)
+    shares = (math.ceil(round(quorum * number, 9)) for number in range(most + 1))
+    table = np.array([max(min(1, number), share) for number, share in enumerate(shares)], np.int64)
     return table[looked]
 
 
@@ -98,7 +101,7 @@ def _middles(pairs: Pairs, clusters: Ints) -> Ints:
 
 
 def _alone(dispute: Dispute, clusters: Ints, middle: Ints, stays: Bools) -> Alone:
-    """Return the silent of each cluster: all of them where it stays, the first one for each box where it goes."""
+    """Return who looked and is not in a cluster: all where it stays, the first one for each box where it goes."""
     claims = dispute.claim_of(dispute.groups, dispute.turns)
     firsts = np.flatnonzero(clusters == np.arange(len(clusters)))
     starts = np.searchsorted(dispute.claim_groups, dispute.groups[firsts], side="left")
@@ -107,7 +110,7 @@ def _alone(dispute: Dispute, clusters: Ints, middle: Ints, stays: Bools) -> Alon
     offsets = np.zeros(len(clusters), np.int64)  # from a claimant to its place among those of each cluster
     offsets[firsts] = np.cumsum(counts) - counts - starts
     claim = np.arange(int(counts.sum())) - offsets[cluster]
-    silent = np.ones(len(claim), np.bool_)
+    silent = dispute.claim_looked[claim]
     silent[claims + offsets[clusters]] = False
     cluster, turn = cluster[silent], dispute.claim_turns[claim[silent]]
     first = np.full(len(clusters), -1, np.int64)

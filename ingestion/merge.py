@@ -58,7 +58,7 @@ def merge_snapshots(batches: Sequence[NamedSnapshot], rules: MergeRules) -> Merg
     )
     united, repeated = _unite(heard, chosen, places.table.sort("frame_id"), rules)
     tables = SnapshotTables(united.frames, united.sources, united.boxes, classes)
-    decided = decisions(chosen.left_out, places, tables, [part.decisions for part in withdrawn])
+    decided = decisions(chosen, places, tables, [part.decisions for part in withdrawn])
     conflicts = [*united.conflicts, split_conflicts(places)]
     beside = merged_beside([entry.batch for entry in heard], decided, conflicts, tables)
     counts = (

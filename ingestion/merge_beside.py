@@ -4,12 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.aside import let_go, set_aside
 from driveflow.canonical import canonical_json
 from driveflow.snapshots import Beside, SnapshotTables
 from driveflow.table_digest import first_of_equal
+from ingestion.merge_choose import Chosen
 from ingestion.merge_places import Places
 from ingestion.merge_rules import NamedSnapshot
 
@@ -44,26 +46,36 @@ def _conflict_table(rows: Rows) -> pa.Table:
     return pa.Table.from_pylist(list(rows), schema=columns.CONFLICTS)
 
 
-def decisions(
-    left_out: pl.DataFrame, places: Places, tables: SnapshotTables, withdrawn: Sequence[pa.Table]
-) -> pa.Table:
-    """Return one row for each frame that no batch brings in: withdrawn, left out (the first is told), or a leak."""
-    kept = _frame(tables.frames.select(["frame_id"]))
-    missed = left_out.join(kept, on="frame_id", how="anti").sort("frame_id", "batch")
-    chosen = missed.unique("frame_id", keep="first").select(
+def decisions(chosen: Chosen, places: Places, tables: SnapshotTables, withdrawn: Sequence[pa.Table]) -> pa.Table:
+    """Return one row for each frame that no batch brings in: withdrawn, left out (the first is told), or a leak.
+
+    What one batch leaves out and another brings in is a leak where it has no place.
+    """
+    kept = pl.concat([_frame(tables.frames.select(["frame_id"])), _brought(chosen, places.leaks["frame_id"])])
+    missed = chosen.left_out.join(kept, on="frame_id", how="anti").sort("frame_id", "batch")
+    told = missed.unique("frame_id", keep="first").select(
         "frame_id",
         rule=pl.col("reason"),
         reason=pl.col("reason"),
         detail=pl.format("batch '{}': {}", "batch", pl.col("reason").replace_strict(_SAID, return_dtype=pl.String)),
     )
-    leaked = places.leaks.join(chosen, on="frame_id", how="anti")
+    leaked = places.leaks.join(told, on="frame_id", how="anti")
     rows = pl.concat(
-        [chosen, leaked.select("frame_id", rule=pl.lit("split"), reason=pl.lit("leak"), detail=pl.col("detail"))]
+        [told, leaked.select("frame_id", rule=pl.lit("split"), reason=pl.lit("leak"), detail=pl.col("detail"))]
     ).sort("frame_id")
     table = rows.with_columns(step=pl.lit(STEP), verdict=pl.lit("dropped"), twin=pl.lit(None, pl.String))
     empty = pl.lit(None, pl.Float64)
     found = table.with_columns(score=empty, limit=empty).select(columns.DECISIONS.names)
     return _once([*withdrawn, found.to_arrow().cast(columns.DECISIONS)], columns.DECISIONS)
+
+
+def _brought(chosen: Chosen, frame_ids: pl.Series) -> pl.DataFrame:
+    """Return frame_id of those of `frame_ids` that some batch left out and another brings in."""
+    asked = chosen.left_out["frame_id"].filter(chosen.left_out["frame_id"].is_in(frame_ids.implode()))
+    wanted = asked.unique().to_arrow(compat_level=pl.CompatLevel.oldest()).cast(pa.string())
+    parts = chosen.parts if len(wanted) else []
+    found = [part.frames["frame_id"].filter(pc.is_in(part.frames["frame_id"], value_set=wanted)) for part in parts]
+    return pl.DataFrame({"frame_id": [key for ids in found for key in ids.to_pylist()]}, schema={"frame_id": pl.String})
 
 
 def split_conflicts(places: Places) -> list[dict[str, str]]:

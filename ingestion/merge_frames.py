@@ -1,7 +1,6 @@
 """Unite the frames and the sources of several batches."""
 
 import json
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -123,8 +122,12 @@ def _same(a: Json, b: Json) -> bool:
 def _winner(told: Sequence[tuple[int, str, Json]], voice: Voice) -> int:
     if voice.whose != "most":
         return 0
-    votes = Counter(canonical_json(value) for _, _, value in told)
-    return max(range(len(told)), key=lambda place: (votes[canonical_json(told[place][2])], -place))
+    texts = [canonical_json(value) for _, _, value in told]
+    said = {text: (value, texts.count(text)) for text, (_, _, value) in zip(texts, told, strict=True)}
+    votes = {
+        text: sum(count for other, count in said.values() if _same(value, other)) for text, (value, _) in said.items()
+    }
+    return max(range(len(told)), key=lambda place: (votes[texts[place]], -place))
 
 
 def _attribute_conflict(

@@ -108,6 +108,21 @@ def test_who_alone_looked_for_a_class_needs_no_second_under_consensus():
     assert conflicts(result) == []
 
 
+@pytest.mark.parametrize("quorum", [2, 1.0])
+def test_who_did_not_look_for_a_class_is_not_asked_under_consensus(quorum):
+    looked, drew, other = person("a", ("car", 0.0)), (("car", 50.0),), (("car", 80.0),)
+    silent = person("b", *drew, looked=("truck",))
+
+    one = merged(looked, silent, rule="consensus", quorum=quorum)
+    nobody = merged(silent, person("c", *other, looked=()), rule="consensus", quorum=quorum)
+
+    assert boxes(one) == [("car", 0.0)]
+    assert [(left, right["x1"], winner) for _, left, right, winner in conflicts(one)] == [
+        ({"batch": "a", "box": None}, 50.0, "left")
+    ]
+    assert (boxes(nobody), conflicts(nobody)) == ([("car", 50.0), ("car", 80.0)], [])
+
+
 def test_two_boxes_of_one_contributor_are_never_one_cluster():
     people = [person(name, ("car", 0.0), ("car", 3.0)) for name in "ab"]
     people.append(person("c", ("car", 1.0), ("car", 4.0)))
@@ -164,6 +179,15 @@ def test_review_puts_aside_what_only_some_call_an_ignore_region():
     assert [winner for *_, winner in conflicts(result)] == ["review"]
 
 
+def test_a_box_drawn_in_two_ways_that_a_third_did_not_draw_is_under_review_on_every_row():
+    people = person("a", ("car", 0.0)), person("b", ("car", 0.2)), person("c")
+
+    result = merged(*people, rule="review")
+
+    assert boxes(result) == []
+    assert [winner for *_, winner in conflicts(result)] == ["review", "review"]
+
+
 def test_a_class_can_have_a_rule_of_its_own():
     a, b = person("a", ("car", 0.0), ("truck", 0.0)), person("b", ("car", 50.0), ("truck", 50.0))
 
@@ -197,6 +221,19 @@ def test_attributes_of_a_frame_follow_the_rule(rule, weather):
     found = json.loads(result.tables.frames["attributes"][0].as_py())
     assert (found.get("weather"), found["road"]) == (weather, "city")
     assert conflicts(result, "attribute")
+
+
+def test_one_number_written_in_two_ways_has_the_votes_of_both_under_consensus():
+    values = {"a": "2", "b": "1", "c": "1.0", "d": "true"}
+    people = [person(name, attributes=f'{{"lanes":{value}}}') for name, value in values.items()]
+
+    result = merged(*people, rule="consensus")
+
+    assert result.tables.frames["attributes"].to_pylist() == ['{"lanes":1}']
+    assert [(left["value"], right["value"], winner) for _, left, right, winner in conflicts(result, "attribute")] == [
+        (2, 1, "right"),
+        (1, True, "left"),
+    ]
 
 
 def test_a_conflict_names_a_picture_in_which_to_see_it():
@@ -289,6 +326,18 @@ def test_conditions_leave_frames_of_all_batches_or_of_one_out():
 
     assert len(kept(result)) == 11
     assert reasons(result) == ["where"] * 10
+
+
+def test_a_frame_that_one_batch_leaves_out_and_another_brings_in_is_told_as_the_leak_it_is():
+    bridge = snapshot_of("c", [rows_of("c", [], frame_id=key * 64, drive="f") for key in "123"])
+    parts = [person("a", frame_id="1" * 64), person("b", frame_id="2" * 64, drive="e"), bridge]
+    parts.append(person("d", frame_id="3" * 64, drive="f"))
+    section = MergeSection(batch_where={"c": f"frame_id <> '{'3' * 64}'"})
+
+    result = merge_snapshots(parts, MergeRules(section, fixed_splits={"a": "train", "b": "val"}))
+
+    assert (result.counts["frames_where"], result.counts["frames_leaked"]) == (1, 1)
+    assert [(row["frame_id"][0], row["reason"]) for row in result.beside.decisions.to_pylist()] == [("3", "leak")]
 
 
 def test_a_condition_on_boxes_leaves_boxes_out_and_counts_them():
