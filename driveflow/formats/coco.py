@@ -135,7 +135,7 @@ class _CocoFile:
             direct = f"{folder}/{image.file_name}" if folder else image.file_name
             if direct in self.index:
                 return direct
-        name = plain_path(image.file_name)
+        name = plain_path(image.name)
         if not name:
             self.lost[key_text(image.id)] = ("label_syntax", f"image id {key_text(image.id)} has no file_name")
             return ""
@@ -144,10 +144,10 @@ class _CocoFile:
             split = split_of_file_name(self.path) or split_of_folders(self.path)
             found = [path for path in found if split and split_of_folders(path) == split] or found
         if len(found) > 1:
-            detail = f"file_name {image.file_name!r} may be {found[0]} or {found[1]} ({len(found)} in all)"
+            detail = f"file_name {image.name!r} may be {found[0]} or {found[1]} ({len(found)} in all)"
             self.lost[key_text(image.id)] = ("label_ambiguous_picture", detail)
         if not found:
-            detail = f"file_name {image.file_name!r} is no file of this batch"
+            detail = f"file_name {image.name!r} is no file of this batch"
             self.lost[key_text(image.id)] = ("label_missing_picture", detail)
         return found[0] if len(found) == 1 else ""
 
@@ -166,7 +166,7 @@ class _CocoFile:
     def _read_repeated_ids(self, keys: Sequence[str], found: Sequence[str]) -> None:
         meant: dict[str, dict[str, str]] = defaultdict(dict)
         for key, image, picture in zip(keys, self.document.images, found, strict=True):
-            meant[key][picture or plain_path(image.file_name)] = picture
+            meant[key][picture or plain_path(image.name)] = picture
         for key, pictures in meant.items():
             if len(pictures) > 1:
                 names = sorted(pictures)

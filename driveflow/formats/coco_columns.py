@@ -12,11 +12,13 @@ import pyarrow as pa
 
 from driveflow.canonical import Json, canonical_json
 from driveflow.formats.coco_records import CocoAnnotation, Key, PlainAnnotation, PlainBox, key_text, plain_json
+from driveflow.formats.json_text import number_of
 from driveflow.formats.shapes import around_turned, turn_deg, with_turn
 
 Annotations: TypeAlias = Sequence[CocoAnnotation] | Sequence[PlainAnnotation]
 Numbers: TypeAlias = Mapping[str, npt.NDArray[np.float64]]
 _MISSING: Final = [np.nan] * 4
+_UNSET: Final = frozenset(["", "0", "0.0", "false", "no", "none"])
 
 
 def key_column(keys: Sequence[Key]) -> pl.Series:
@@ -168,7 +170,7 @@ def _columns(annotations: Sequence[CocoAnnotation]) -> pl.DataFrame:
     boxes = [_upright(annotation.bbox, turn) for annotation, turn in zip(annotations, turns, strict=True)]
     x1, y1, x2, y2 = _corners(boxes).T
     attributes = [_attributes(annotation, turn) for annotation, turn in zip(annotations, turns, strict=True)]
-    flags = [bool(annotation.iscrowd or annotation.ignore) for annotation in annotations]
+    flags = [_is_set(annotation.iscrowd) or _is_set(annotation.ignore) for annotation in annotations]
     return pl.DataFrame(
         {
             "image": image,
@@ -201,8 +203,11 @@ def _upright(box: list[float] | None, rotation_deg: float) -> list[float] | None
 
 
 def _turn_deg(annotation: CocoAnnotation) -> float:
-    """Return how far CVAT's export says that a box was turned: its corners are those before the turn."""
-    said = annotation.attributes
+    """Return how far CVAT's export says that a box was turned: its corners are those before the turn.
+
+    Our own, which have a `box_id`, are upright, whatever an attribute is called.
+    """
+    said = annotation.attributes if annotation.box_id is None else None
     turn = said.get("rotation") if isinstance(said, dict) and "occluded" in said else None
     return 0.0 if turn is None or isinstance(turn, str) else turn_deg(turn)
 
@@ -220,7 +225,8 @@ def _own_ids(annotations: Sequence[CocoAnnotation], image: pl.Series) -> pl.Seri
 
 
 def _attributes(annotation: CocoAnnotation, rotation_deg: float) -> str:
-    if annotation.track_id is None and not annotation.attributes and not annotation.iscrowd:
+    is_crowd = _is_set(annotation.iscrowd)
+    if annotation.track_id is None and not annotation.attributes and not is_crowd:
         return "{}"
     found: dict[str, Json] = {}
     value = plain_json(annotation.attributes)
@@ -230,10 +236,15 @@ def _attributes(annotation: CocoAnnotation, rotation_deg: float) -> str:
         found = with_turn(found, rotation_deg)
     if annotation.track_id is not None:
         found["track_id"] = plain_json(annotation.track_id)
-    if annotation.iscrowd and not annotation.ignore:
+    if is_crowd and not _is_set(annotation.ignore):
         found["iscrowd"] = True
     return canonical_json(found) if found else "{}"
 
 
+def _is_set(flag: object) -> bool:
+    """Tell whether a flag is set: 1 or true, also where a tool writes all values as text."""
+    return flag.strip().lower() not in _UNSET if isinstance(flag, str) else bool(flag)
+
+
 def _score(value: object) -> float | None:
-    return None if value is None else float(value) if isinstance(value, int | float) else None
+    return float(value) if isinstance(value, int | float) else number_of(value)

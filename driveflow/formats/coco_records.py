@@ -32,6 +32,12 @@ class CocoImage(msgspec.Struct, gc=False):  # a decoded document has no circles 
     annotated_classes: list[str] | None = None
     neg_category_ids: list[Key] | None = None  # of LVIS: other classes that were looked for
     not_exhaustive_category_ids: list[Key] | None = None  # of LVIS: classes not labeled to the end
+    coco_url: Any = None  # where LVIS 1.0 says alone which picture of COCO that is
+
+    @property
+    def name(self) -> str:
+        """What the picture is called: its file, or its address where it has none."""
+        return self.file_name or (self.coco_url if isinstance(self.coco_url, str) else "")
 
 
 class CocoAnnotation(msgspec.Struct, gc=False):

@@ -286,3 +286,32 @@ def test_a_class_of_lvis_was_looked_for_where_it_is_drawn_or_said_not_to_be_ther
     assert looked_for(labels) == {"a.jpg": ("car", "bus"), "b.jpg": ("car", "truck")}
     assert labels.boxes.num_rows == 3
     assert "1 pictures have a class that is not labeled to the end" in labels.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("flag", "ignored"), [("0", False), ("false", False), ("1", True), ("True", True), (1.0, True)]
+)
+@pytest.mark.parametrize("key", ["iscrowd", "ignore"])
+def test_flags_may_be_text_as_some_tools_write_all_values(key, flag, ignored):
+    labels = _read([_image()], [_box(**{key: flag})])
+
+    assert labels.boxes["ignore"].to_pylist() == [ignored]
+    assert labels.boxes["attributes"].to_pylist() == ['{"iscrowd":true}' if ignored and key == "iscrowd" else "{}"]
+
+
+def test_a_score_that_is_text_makes_a_prediction_too():
+    labels = _read([_image()], [_box(score="0.75")])
+
+    assert labels.boxes["score"].to_pylist() == [0.75]
+
+
+def test_pictures_of_lvis_have_an_address_and_no_name():
+    address = "http://images.cocodataset.org/train2017/000000000007.jpg"
+    image = {"id": 7, "coco_url": address, "flickr_url": "http://farm.example/1.jpg", "width": 64, "height": 48}
+
+    found = _read([image], [_box(image=7)], "train2017/000000000007.jpg")
+    lost = _read([image], [_box(image=7)], "val2017/000000000008.jpg")
+
+    assert boxes(found) == [("train2017/000000000007.jpg", "car", 1, 2, 4, 6)]
+    assert found.images["source_split"].to_pylist() == ["train"]
+    assert _details(lost) == [f"file_name {address!r} is no file of this batch"]
