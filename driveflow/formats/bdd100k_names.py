@@ -23,8 +23,11 @@ _OF_A_FRAME: Final = frozenset(["weather", "scene", "timeofday"])
 
 
 def is_bdd100k(document: ScalabelDocument) -> bool:
-    """Tell whether these are labels of BDD100K's stills: its attributes of frames, its classes only, no video."""
-    if document.classes:
+    """Tell whether these are labels of BDD100K's stills: its attributes of frames, its classes only, no video.
+
+    BDD100K publishes no list of categories with them; a document that has one, be it empty, speaks for itself.
+    """
+    if document.states_classes:
         return False
     frames = sample(document)
     names = {category_of(object_of(label)) for frame in frames for label in frame.labels or ()}

@@ -26,7 +26,8 @@ _NO_BOXES: Final[Mapping[str, str]] = {
 _VALUES: Final = ("boolean", "num", "text", "vec")
 _SCORES: Final = ("score", "confidence")
 _FLAGS: Final = frozenset(["ignore", "ignored", "crowd", "iscrowd"])
-_SPELLINGS: Final[Mapping[str, str]] = {"Occluded": "occluded", "Truncated": "truncated"}
+SPELLINGS: Final[Mapping[str, str]] = {"Occluded": "occluded", "Truncated": "truncated"}
+"""Names of values that tools write in another way, and how they are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def values_of(data: Mapping[str, object]) -> dict[str, Json]:
         for entry in map(object_of, list_of(data.get(kind))):
             name, value = text_of(entry.get("name")), plain(entry.get("val"))
             if name and value is not None:
-                said[_SPELLINGS.get(name, name)] = value
+                said[SPELLINGS.get(name, name)] = value
     return said
 
 

@@ -69,6 +69,7 @@ class ScalabelDocument:
     size: tuple[int | None, int | None] = (None, None)
     groups: int = 0
     picture: ScalabelFrame | None = None  # the one picture that all entries are of
+    states_classes: bool = False  # it has a list of categories, be it an empty one
 
     def frames(self) -> Iterator[ScalabelFrame]:
         """Yield the frames in order."""
@@ -134,7 +135,8 @@ def read_document(data: bytes) -> ScalabelDocument:
     leaves, parents = _tree(categories)
     size = _size(config.get("imageSize", config.get("image_size")))
     groups = len(items_of(top["groups"])) if "groups" in top else 0
-    return ScalabelDocument(entries, leaves, parents, size, groups, _one_picture(top, entries))
+    states = not {"treeCategories", "categories"}.isdisjoint(config)
+    return ScalabelDocument(entries, leaves, parents, size, groups, _one_picture(top, entries), states)
 
 
 def sample(document: ScalabelDocument) -> list[ScalabelFrame]:

@@ -86,7 +86,7 @@ def _words(
     said: tuple[tuple[str, type, object], ...], more: tuple[tuple[str, Json], ...], *, is_lamp: bool
 ) -> tuple[str, bool]:
     """Return the attributes of a label as canonical JSON, and whether they say that it is a region to ignore."""
-    found = {_spelled(key): value for key, value in plain_object({key: value for key, _, value in said}).items()}
+    found = {attribute_name(key): value for key, value in plain_object({key: value for key, _, value in said}).items()}
     if not is_lamp and text_of(found.get("trafficLightColor")) in _NO_COLOUR:
         found.pop("trafficLightColor", None)
     found = {key: value for key, value in found.items() if key not in _FLAGS or value}
@@ -94,7 +94,8 @@ def _words(
     return canonical_json(found), any(flag in found for flag in _FLAGS)
 
 
-def _spelled(name: str) -> str:
+def attribute_name(name: str) -> str:
+    """Return the name under which an attribute of a label is read: of some only the small letters count."""
     return name.lower() if name.lower() in {"truncated", "occluded", *_FLAGS} else name
 
 

@@ -9,6 +9,7 @@ from driveflow.formats.carries import Carries, nothing, number, plain_name, spel
 from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, picture_path, write_pictures
 from driveflow.formats.frame_walk import Box, Frame, FrameWalk
 from driveflow.formats.losses import left_out
+from driveflow.formats.openlabel_shapes import SPELLINGS
 from driveflow.formats.whole_file import json_members, json_text, whole_file
 
 _HOME: Final = "images/{split}"
@@ -29,6 +30,11 @@ def _of_frame(name: str, value: Json) -> bool:
     return _value(value) and name not in _TAKEN and bool(name)
 
 
+def _key(name: str) -> bool:
+    """Tell whether an attribute is read under the name that it has: "Occluded" would be read as "occluded"."""
+    return text(name) and name not in SPELLINGS
+
+
 def _type(class_name: str) -> str:
     """Return a class name without the sign that stands between an ontology and its classes."""
     return plain_name(class_name.replace("#", "_"))
@@ -37,7 +43,7 @@ def _type(class_name: str) -> str:
 OPENLABEL: Final = Carries(
     title="OpenLABEL", ignore="yes", flags=_FLAGS, scores=True,
     attributes=dict.fromkeys(_RESERVED, nothing), other_attributes=_value,
-    keys=text, frame_attributes=_of_frame, spelled=_type,
+    keys=_key, frame_attributes=_of_frame, spelled=_type,
 )  # fmt: skip
 
 

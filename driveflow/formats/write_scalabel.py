@@ -9,6 +9,7 @@ from driveflow.formats.carries import Carries, any_named, plain_name, something,
 from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, picture_path, write_pictures
 from driveflow.formats.frame_walk import Box, Frame, FrameWalk
 from driveflow.formats.losses import left_out
+from driveflow.formats.scalabel_labels import attribute_name
 from driveflow.formats.whole_file import json_list, json_text, whole_file
 
 _HOME: Final = "images/{split}"
@@ -20,9 +21,14 @@ def _said(name: str, value: Json) -> bool:
     return any_named(name, value) and value != "undefined"
 
 
+def _key(name: str) -> bool:
+    """Tell whether an attribute of a box is read under the name that it has: "Crowd" would be read as "crowd"."""
+    return bool(name) and attribute_name(name) == name
+
+
 SCALABEL: Final = Carries(
     title="Scalabel", ignore="yes", flags=_FLAGS, scores=True, frame_attributes=_said, other_attributes=something,
-    spelled=plain_name,
+    spelled=plain_name, keys=_key,
 )  # fmt: skip
 
 

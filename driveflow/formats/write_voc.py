@@ -11,6 +11,7 @@ from driveflow.formats.export import SPLIT_FOLDERS, Export, Written, write_pictu
 from driveflow.formats.frame_walk import Box, Frame, FrameWalk
 from driveflow.formats.label_set import IGNORE_REGION
 from driveflow.formats.losses import left_out
+from driveflow.formats.shapes import turn_deg
 from driveflow.formats.whole_file import pixels, whole_file
 from driveflow.formats.xml_text import element, is_xml, xml_file, xml_name
 
@@ -21,9 +22,14 @@ def _text(value: Json) -> bool:
     return isinstance(value, str) and is_xml(value)
 
 
+def _no_turn(value: Json) -> bool:
+    """Tell whether the text of an attribute called rotation is no number of degrees, by which a box would be turned."""
+    return _text(value) and not turn_deg(value)
+
+
 VOC: Final = Carries(
     title="Pascal VOC", ignore="every class", beyond_edge=False, spelled=xml_name, keys=is_xml,
-    attributes={**dict.fromkeys(_FLAGS, share), "track_id": label}, other_attributes=_text,
+    attributes={**dict.fromkeys(_FLAGS, share), "track_id": label, "rotation": _no_turn}, other_attributes=_text,
 )  # fmt: skip
 
 

@@ -168,3 +168,19 @@ def test_it_is_told_that_of_the_drives_of_a_frame_the_first_alone_comes_back():
     (sentence,) = left_out(export, COCO)
     assert sentence.startswith("1 frames are of several drives: only the first comes back")
     assert left_out(replace(export, sources=table[:1]), COCO) == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "value"),
+    [
+        ("scalabel", "Crowd", True),
+        ("scalabel", "Occluded", "much"),
+        ("openlabel", "Occluded", "much"),
+        ("openlabel", "Truncated", False),
+        ("voc", "rotation", "30"),
+    ],
+)
+def test_an_attribute_that_would_be_read_as_something_else_is_refused(name, key, value):
+    (sentence,) = _lost(name, [A], [box(A, "a", attributes={key: value})])
+
+    assert sentence.endswith(f"has no place for the attribute {key!r} of 1 boxes.")

@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
@@ -111,3 +112,23 @@ def test_a_prediction_that_is_ignored_is_no_region_that_people_drew(name, tmp_pa
     truth = back.filter(pc.is_null(back["score"]))
     assert truth["class_name"].to_pylist() == ["car"]
     assert truth["ignore"].to_pylist() == [False]
+
+
+@pytest.mark.parametrize("turn", [30, "30"])
+def test_an_attribute_called_rotation_turns_no_box_of_our_own(turn, tmp_path):
+    seen = frame(0)
+    export = export_of([seen], [box(seen, "a", attributes={"occluded": False, "rotation": turn})])
+
+    back = come_back(export, "coco", tmp_path / "out").tables.boxes
+
+    assert boxes_of(back) == boxes_of(export.boxes)
+    assert json.loads(back["attributes"][0].as_py()) == {"occluded": False, "rotation": turn}
+
+
+def test_unlabeled_frames_with_weather_and_scene_stay_unlabeled_in_scalabel(tmp_path):
+    unlabeled = frame(0, annotated=(), attributes={"scene": "highway", "time_of_day": "night", "weather": "rain"})
+
+    back = come_back(export_of([unlabeled], [], classes=()), "scalabel", tmp_path / "out")
+
+    assert imported(tmp_path / "out").label_format == "scalabel"
+    assert looked_for(back.tables.frames) == looked_for(pa.Table.from_pylist([unlabeled]))
