@@ -2,9 +2,12 @@
 
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from driveflow.errors import DriveflowError, NotFoundError
 from driveflow.storage.objects import delete, fetch_file, join, list_objects, put_file
+
+_BEGUN: Final = ".restoring"  # there while not all of the store's files lie here
 
 
 class CheckpointMirror:
@@ -16,14 +19,18 @@ class CheckpointMirror:
         self._saved: dict[Path, tuple[int, int]] = {}
 
     def restore(self) -> None:
-        """Fetch what the store has, where nothing lies here."""
-        if self._visible():
+        """Fetch what the store has, where nothing lies here but what a restore that was broken off left."""
+        begun = self._folder / _BEGUN
+        if self._visible() and not begun.exists():
             return
         with suppress(NotFoundError):
-            for item in list(list_objects(self._uri)):
+            items = list(list_objects(self._uri))
+            begun.touch()
+            for item in items:
                 path = self._folder / item.path
                 path.parent.mkdir(parents=True, exist_ok=True)
                 fetch_file(item.uri, path)
+        begun.unlink(missing_ok=True)
 
     def save(self) -> None:
         """Copy what changed, in the order it was written; a store that fails now is tried again the next time."""

@@ -111,8 +111,15 @@ def job_record(job: TrainingJob) -> dict[str, Json]:
 
 def _command_files(command: Sequence[str]) -> dict[str, Json]:
     """Return the digests of the files that a trainer's command names: a changed script is another job."""
-    paths = [Path(part) for part in command if Path(part).suffix]
-    return {str(path): digest_bytes(path.read_bytes()) for path in paths if path.is_file()}
+    named = [part for whole in command for part in (whole, whole.partition("=")[2])]  # --config=city.yaml too
+    return {str(Path(part)): digest_bytes(Path(part).read_bytes()) for part in named if _is_file(part)}
+
+
+def _is_file(part: str) -> bool:
+    try:
+        return Path(part).is_file()
+    except OSError:  # longer than a path may be: lines for `sh -c`, say
+        return False
 
 
 def _torch_version() -> str:

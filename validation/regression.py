@@ -172,7 +172,7 @@ def _each(
     for number, item in enumerate(items):
         try:
             found.append(build(item))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
             raise InvalidInputError(f"{where}: entry {number} of {key} cannot be read: {error!r}.") from error
     return tuple(found)
 
@@ -196,7 +196,9 @@ def _place(item: Any) -> tuple[str, str, Corners]:  # noqa: ANN401 JSON
     x1, y1, x2, y2 = (float(value) for value in box)
     if not all(map(math.isfinite, (x1, y1, x2, y2))) or x2 < x1 or y2 < y1:
         raise ValueError(f"box {box!r} is not x1, y1, x2, y2 in pixels")
-    return str(item["frame_id"]), str(item["class_name"]), (x1, y1, x2, y2)
+    frame_id, class_name = str(item["frame_id"]), str(item["class_name"])
+    (frame_id + class_name).encode()  # half a character, which JSON can spell, is a ValueError here
+    return frame_id, class_name, (x1, y1, x2, y2)
 
 
 def _written(one: PastFailure) -> dict[str, Json]:

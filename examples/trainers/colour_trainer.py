@@ -40,10 +40,12 @@ def train() -> None:
         state = {
             "epoch": state["epoch"] + 1,
             "colours": {name: (total[:3] / total[3]).tolist() for name, total in sums.items() if total[3]},
+            "metrics": state["metrics"],
         }
+        state["metrics"].append(json.dumps({"epoch": state["epoch"], "classes": len(state["colours"])}))
         write(Path(os.environ["DRIVEFLOW_CHECKPOINTS"]) / "state.json", json.dumps(state))
-        with (output / "metrics.jsonl").open("a") as file:
-            file.write(json.dumps({"epoch": state["epoch"], "classes": len(state["colours"])}) + "\n")
+        write(output / "metrics.jsonl", "".join(f"{line}\n" for line in state["metrics"]))
+    write(output / "metrics.jsonl", "".join(f"{line}\n" for line in state["metrics"]))  # also where all was done before
     write(output / "colours.json", json.dumps(state["colours"]))
     shutil.copyfile(__file__, output / "predict.py")
     outcome = {"kind": "command", "classes": sorted(state["colours"]), "command": ["python", "predict.py", "predict"]}
@@ -63,7 +65,7 @@ def add_colours(path: Path, image_id: int, annotations: list, names: dict, sums:
 def load_checkpoint() -> dict:
     """Return where an earlier start of this job was."""
     path = Path(os.environ["DRIVEFLOW_CHECKPOINTS"]) / "state.json"
-    return json.loads(path.read_text()) if path.exists() else {"epoch": 0, "colours": {}}
+    return json.loads(path.read_text()) if path.exists() else {"epoch": 0, "colours": {}, "metrics": []}
 
 
 def predict() -> None:

@@ -184,6 +184,21 @@ def test_a_set_of_objects_alone_has_the_bytes_that_it_always_had():
             '[{"frame_id": "f", "class_name": "c", "box": [5, 0, 1, 1]}]}',
             "entry 0 of objects",
         ),
+        (
+            '{"kind": "driveflow-regressions", "name": "a", "objects": '
+            f'[{{"frame_id": "f", "class_name": "c", "box": [0, 0, {"9" * 400}, 1]}}]}}',
+            "entry 0 of objects",
+        ),
+        (
+            '{"kind": "driveflow-regressions", "name": "a", "false_alarms": '
+            '[{"frame_id": "f", "class_name": "c", "box": [0, 0, 1, 1], "objects": 1e999}]}',
+            "entry 0 of false_alarms",
+        ),
+        (
+            '{"kind": "driveflow-regressions", "name": "a", "objects": '
+            r'[{"frame_id": "\ud800", "class_name": "c", "box": [0, 0, 1, 1]}]}',
+            "entry 0 of objects",
+        ),
     ],
 )
 def test_a_file_that_is_no_set_is_refused_with_the_entry(text, words):

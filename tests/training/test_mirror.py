@@ -2,6 +2,7 @@
 
 import pytest
 
+from training import mirror
 from training.mirror import CheckpointMirror
 
 
@@ -50,6 +51,28 @@ def test_what_lies_here_is_not_replaced(tmp_path, uri):
     assert (there / "a").read_bytes() == b"new"
 
 
+def test_a_restore_that_was_broken_off_is_done_again(tmp_path, uri, monkeypatch):
+    here, there = _folder(tmp_path, "here"), _folder(tmp_path, "there")
+    (here / "latest").write_bytes(b"weights-3")
+    (here / "weights-3").write_bytes(b"3")
+    CheckpointMirror(here, uri).save()
+    fetched = mirror.fetch_file
+
+    def killed(item, path):
+        if path.name == "weights-3":
+            raise KeyboardInterrupt
+        fetched(item, path)
+
+    monkeypatch.setattr(mirror, "fetch_file", killed)
+    with pytest.raises(KeyboardInterrupt):
+        CheckpointMirror(there, uri).restore()
+    monkeypatch.setattr(mirror, "fetch_file", fetched)
+
+    CheckpointMirror(there, uri).restore()
+
+    assert {path.name: path.read_bytes() for path in there.iterdir()} == {"latest": b"weights-3", "weights-3": b"3"}
+
+
 def test_a_store_without_checkpoints_changes_nothing(tmp_path, uri):
     here = _folder(tmp_path, "here")
 
@@ -61,10 +84,10 @@ def test_a_store_without_checkpoints_changes_nothing(tmp_path, uri):
 def test_a_job_that_is_done_leaves_no_checkpoints(tmp_path, uri):
     here, there = _folder(tmp_path, "here"), _folder(tmp_path, "there")
     (here / "a").write_bytes(b"1")
-    mirror = CheckpointMirror(here, uri)
-    mirror.save()
+    saved = CheckpointMirror(here, uri)
+    saved.save()
 
-    mirror.forget()
+    saved.forget()
     CheckpointMirror(there, uri).restore()
 
     assert list(there.iterdir()) == []

@@ -19,7 +19,7 @@ from driveflow.flow.sections import ResourceSection, TrainingSection
 from driveflow.images.decode import decode_rgb
 from driveflow.storage.objects import local_path
 from tests.training.made import draw, make_snapshot
-from training.train import TrainingJob, train
+from training.train import TrainingJob, job_record, train
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLE = ROOT / "examples" / "trainers" / "colour_trainer.py"
@@ -177,6 +177,28 @@ def test_a_command_trainer_is_trained_once_and_its_predictor_stays_with_the_mode
     ]
 
 
+def test_the_example_trainer_that_is_killed_behind_its_checkpoint_ends_in_the_same_model(tmp_path):
+    body = f"""
+        import runpy
+        kill, replace = Path(__file__).with_name("kill"), Path.replace
+        def dying(path, target):
+            replace(path, target)
+            if target.name == "state.json" and kill.exists():
+                kill.unlink()
+                os.kill(os.getpid(), 9)
+        Path.replace = dying
+        runpy.run_path({str(EXAMPLE)!r}, run_name="__main__")
+    """
+    command = _command(command=_script(tmp_path, body))
+    undisturbed = train(_job(tmp_path / "undisturbed", command))
+    (tmp_path / "kill").touch()
+
+    disturbed = train(_job(tmp_path / "disturbed", command))
+
+    assert not (tmp_path / "kill").exists()
+    assert disturbed.digest == undisturbed.digest
+
+
 def test_what_each_epoch_measured_stands_in_the_steps_log_once(tmp_path, capsys):
     train(_job(tmp_path, _command()))
 
@@ -200,6 +222,24 @@ def test_other_settings_are_another_job(tmp_path, change):
     first = train(_job(tmp_path, _command()))
 
     assert train(_job(tmp_path, _command(**change))).job_digest != first.job_digest
+
+
+@pytest.mark.parametrize("named", ["{}", "--with={}"])
+def test_a_changed_file_that_the_command_names_is_another_job_whatever_it_is_called(tmp_path, named):
+    script = tmp_path / "settings"
+    script.write_text("one")
+    job = _job(tmp_path, _command(command=("sh", "-c", "true", named.format(script))))
+    before = job_record(job)
+
+    script.write_text("another")
+
+    assert job_record(job) != before
+
+
+def test_a_command_longer_than_a_path_may_be_is_a_command(tmp_path):
+    job = _job(tmp_path, _command(command=("sh", "-c", "true " * 100 + "trainer.py")))
+
+    assert job_record(job)["command"] == {}
 
 
 def test_what_a_job_may_use_is_no_part_of_what_it_is(tmp_path):
