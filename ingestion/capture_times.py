@@ -3,9 +3,11 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal, InvalidOperation, localcontext
 from typing import Final
+
+from driveflow.epoch import epoch_ns
 
 COUNTS: Final[Mapping[str, int]] = {
     "captured_ns": 1,
@@ -75,9 +77,7 @@ def moment_ns(text: str) -> int:
         moment = datetime.fromisoformat(f"{day}T{clock}{_zone(zone)}")
     except ValueError as error:
         raise TimeCellError(f"is no time: {error}") from None
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    fraction = count_ns(f"0.{part or 0}", 10**9)
-    return _fitting((since.days * 86_400 + since.seconds) * 10**9 + fraction)
+    return _fitting(epoch_ns(moment) + count_ns(f"0.{part or 0}", 10**9))
 
 
 def _zone(zone: str) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
+from driveflow.epoch import NS_OF_DIGITS
 from driveflow.flow.sections import BatchSection
 from driveflow.formats.source_split import split_of_folders
 from ingestion.name_times import photo_of
@@ -17,12 +18,11 @@ _NUMBER = re.compile(rf"(?<!\d)(\d+)((?:{_WORD})?)\Z")  # at the end, or before 
 _DIGITS = 40  # of a number that are looked at
 _UPLOADED = re.compile(r"\A(?=\d*[a-f])[0-9a-f]{8}-(?![0-9a-f]{8}\Z)")  # Label Studio's, before the name of a file
 _OF_A_VIDEO = re.compile(r"_(?:mp4|mov|avi|mkv|webm|m4v|mpe?g)-\d+$|(?:^|[^a-z])frames?[_-]?\d+$", re.IGNORECASE)
-_STAMP = re.compile(r"^(?:\d{13}|\d{16}|\d{19})$")  # milliseconds, microseconds or nanoseconds
 _MIN_SEQUENCE = 3
 _SAME_SIZE_SHARE = 0.9  # one camera makes pictures of one size; numbered stills come in many
 _MOST_APART = 10_000  # numbers of the frames of one recording; ids of photos are farther from each other
 _EVEN_SHARE = 0.5  # of the gaps; where more are within a fifth of the usual one, a clock or a counter made them
-_MINUTE_OF_DIGITS = {13: 60 * 10**3, 16: 60 * 10**6, 18: 60 * 10**9, 19: 60 * 10**9}
+_MINUTE_OF_DIGITS = {digits: 60 * 10**9 // ns for digits, ns in NS_OF_DIGITS.items() if ns < 10**9}  # of stamps
 
 
 _Numbered: TypeAlias = tuple[str, int, tuple[int, int]]  # a name without its number, that number, width and height
@@ -125,7 +125,7 @@ def _numbered(place: str) -> tuple[str, int] | None:
     Of what Roboflow made of a picture only the names of recordings count: photos of any size have one size there.
     """
     made_of = photo_of(place)
-    if made_of and not (_OF_A_VIDEO.search(made_of) or _STAMP.match(made_of)):
+    if made_of and not (_OF_A_VIDEO.search(made_of) or (made_of.isdecimal() and len(made_of) in _MINUTE_OF_DIGITS)):
         return None
     stem = _UPLOADED.sub("", made_of or _stem(place), count=1)
     match = _NUMBER.search(stem)

@@ -8,18 +8,16 @@ from typing import Final
 
 import numpy as np
 
+from driveflow.epoch import FIRST_DIGITAL_NS, FIRST_NS, LAST_NS
 from driveflow.formats.near_time import NameTime, time_in_name
 from ingestion.series import Series, reunited
 
 _MIN_SEQUENCE: Final = 3
 _USUAL_GAP_NS: Final = 60 * 10**9  # numbers that only look like times are farther from each other
 _LEAST_GAP_NS: Final = 10**6  # no camera is faster; a number behind a date is then no part of a second
-_FIRST_NS: Final = 10**17  # 1973
-_LAST_NS: Final = 4_102_444_800 * 10**9  # the year 2100
 _COUNTER: Final = re.compile(r"\d{3,}")  # shorter numbers before a time tell cameras apart
 _DIGITS: Final = re.compile(r"\d+")
 _MADE_OF: Final = re.compile(r"^(.+?)(?:_[A-Za-z]{3,4})?\.rf\.[0-9A-Za-z]{8,}$", re.DOTALL)
-_FIRST_UTC_NS: Final = 631_152_000 * 10**9  # 1990: clocks that say less do not count from 1970
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +92,11 @@ def photo_of(place: str) -> str:
 def _time(place: str) -> NameTime | None:
     """Return the time in a name; digits in what Roboflow adds are none."""
     said = None if photo_of(place) else time_in_name(place)
-    return said if said is not None and _FIRST_NS <= said.time_ns < _LAST_NS else None
+    return said if said is not None and FIRST_NS <= said.time_ns < LAST_NS else None
 
 
 def _clock(time: NameTime) -> str:
-    return "utc" if time.is_utc and time.time_ns >= _FIRST_UTC_NS else ""
+    return "utc" if time.is_utc and time.time_ns >= FIRST_DIGITAL_NS else ""
 
 
 def _sequence(folder: str, name: str) -> str:

@@ -5,12 +5,12 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Final
 
+from driveflow.epoch import FIRST_NS, LAST_NS, epoch_ns
 from driveflow.formats.json_text import number_of
 
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FRACTION: Final = re.compile(r"\.(\d+)")
-_FIRST_MS: Final = 10**11  # 1973: what is less counts from the start of a recording
-_LAST_MS: Final = 4_102_444_800_000  # the year 2100: what is more is in another unit
+_FIRST_MS: Final = FIRST_NS // 10**6
+_LAST_MS: Final = LAST_NS // 10**6  # what is more is in another unit
 _UNITS: Final = ((10**8, 10**11, 10**9), (10**11, 10**14, 10**6), (10**14, 10**17, 10**3), (10**17, 10**19, 1))
 
 
@@ -47,6 +47,4 @@ def _iso_ns(text: str) -> int | None:
         moment = datetime.fromisoformat(_FRACTION.sub("", text.strip().replace(" UTC", "Z"), count=1))
     except ValueError:
         return None
-    since = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - _EPOCH
-    digits = int(fraction[1][:9].ljust(9, "0")) if fraction else 0
-    return (since.days * 86_400 + since.seconds) * 10**9 + digits
+    return epoch_ns(moment if moment.tzinfo else moment.replace(tzinfo=UTC), fraction[1] if fraction else "")

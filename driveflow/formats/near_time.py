@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from driveflow.epoch import FIRST_NS, NS_OF_DIGITS, epoch_ns
+
 _ISO: Final = re.compile(
     r"(\d{4})-?(\d\d)-?(\d\d)[T_ -](\d\d)[:_-]?(\d\d)[:_-]?(\d\d)(?:[.,_](\d{1,9}))?(Z|[+-]00:?00)?"
 )
 _COUNT: Final = re.compile(r"(?<!\d)(\d{9,10}\.\d{1,9}|\d{18,19}|\d{16}|\d{13}|\d{10})(?!\d)")
-_FIRST_COUNT_NS: Final = 10**17  # 1973: less is a number with zeros before it, as frames have
-_NS_OF_DIGITS: Final = {10: 10**9, 13: 10**6, 16: 10**3, 18: 1, 19: 1}  # 18: of a clock that began later than 1970
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def time_in_name(path: str) -> NameTime | None:
     """
     folder, slash, name = path.rpartition("/")
     counts, dates = ([*_found(name, pattern, read)] for pattern, read in ((_COUNT, _count_ns), (_ISO, _iso_ns)))
-    late = [found for found in counts if found[1] >= _FIRST_COUNT_NS]
+    late = [found for found in counts if found[1] >= FIRST_NS]
     for match, time_ns in (*late, *dates, *counts):
         around = f"{folder}{slash}{name[: match.start()]}*{name[match.end() :]}"
         return NameTime(around, time_ns, match.re is _COUNT or bool(match[8]))
@@ -142,12 +142,11 @@ def _iso_ns(match: re.Match[str]) -> int | None:
         moment = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None
-    since = moment - datetime(1970, 1, 1, tzinfo=UTC)
-    return (since.days * 86_400 + since.seconds) * 10**9 + int((match[7] or "").ljust(9, "0"))
+    return epoch_ns(moment, match[7] or "")
 
 
 def _count_ns(match: re.Match[str]) -> int | None:
     whole, dot, part = match[1].partition(".")
     if dot:
         return int(whole) * 10**9 + int(part.ljust(9, "0"))
-    return int(whole) * _NS_OF_DIGITS[len(whole)]
+    return int(whole) * NS_OF_DIGITS[len(whole)]

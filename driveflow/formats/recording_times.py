@@ -5,9 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from driveflow.epoch import FIRST_NS
 from driveflow.formats.recording_text import RecordedFrame, RecordingText
 
-_FIRST_UTC_NS: Final = 10**17  # March 1973; clocks of a simulation or a process begin at 0
 _INT64: Final = 2**63
 _Item = TypeVar("_Item")
 
@@ -50,7 +50,7 @@ def timed_frames(text: RecordingText) -> tuple[list[Timed], list[str]]:
     The stamp of the header counts. Where it is zero the time of writing does, but for cameras whose clock begins at
     zero. The clock is utc for stamps after 1973, else what the drive counts from its own beginning.
     """
-    own_clock = {frame.topic for frame in text.frames if 0 < frame.stamp_ns < _FIRST_UTC_NS}
+    own_clock = {frame.topic for frame in text.frames if 0 < frame.stamp_ns < FIRST_NS}
     written = 0
     frames: list[Timed] = []
     for frame in text.frames:
@@ -68,7 +68,7 @@ def _timed(frame: RecordedFrame, stamp_ns: int, start_ns: int | None) -> Timed:
     if start_ns is not None:
         captured_ns, clock = start_ns + stamp_ns, "utc"
     else:
-        captured_ns, clock = stamp_ns, "utc" if stamp_ns >= _FIRST_UTC_NS else "drive_relative"
+        captured_ns, clock = stamp_ns, "utc" if stamp_ns >= FIRST_NS else "drive_relative"
     names = (frame.path, frame.camera or frame.topic, frame.topic, frame.sensor)
     if not -_INT64 <= captured_ns < _INT64:
         return Timed(*names, stamp_ns, frame.log_ns, None, "")

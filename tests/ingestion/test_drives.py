@@ -144,7 +144,7 @@ def test_what_roboflow_made_of_one_photo_is_one_drive_whatever_the_split(name):
     assert found[f"train/images/{_made('other')}"] == f"b/train/images/{_made('other')}"
 
 
-@pytest.mark.parametrize("stem", ["night_mp4-", "frame_", "frame", "clip-7_frame", "147801995268631"])
+@pytest.mark.parametrize("stem", ["night_mp4-", "frame_", "frame", "clip-7_frame", "14780199526863", "147801995268631"])
 def test_frames_of_a_recording_are_one_drive_where_roboflow_renamed_and_dealt_them_out(stem):
     numbers = [f"{n:04}" for n in range(12)]
     places = [f"{('train', 'train', 'valid')[n % 3]}/images/{_made(stem + text, n)}" for n, text in enumerate(numbers)]

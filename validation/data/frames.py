@@ -5,6 +5,7 @@ from typing import Final
 
 import polars as pl
 
+from driveflow.epoch import FIRST_DIGITAL_NS, LAST_NS
 from driveflow.flow.data_validation_section import DataValidationSection
 from driveflow.predicates import attribute
 from driveflow.tables import REMARKS
@@ -12,8 +13,6 @@ from driveflow.time_of_day import CLOCKS, KEYS, check_tags
 from validation.data.report import Check, Suspect, judged
 from validation.data.request import DataRequest, Prepared
 
-_FIRST_NS: Final = 631_152_000 * 10**9  # 1990: before it no camera of a car took a digital picture
-_LAST_NS: Final = 4_102_444_800 * 10**9  # 2100
 _MOST_ODD: Final = 0.1  # of the steps in a drive go back: beyond, its names are in no order of time
 _NEAR_NS: Final = 60 * 10**9
 _STEADY: Final = (*KEYS, "weather", "scene")  # attributes that do not change for one frame alone
@@ -81,7 +80,7 @@ def _told(rows: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 
 def _impossible(timed: pl.DataFrame) -> pl.DataFrame:
-    far = (pl.col("captured_ns") < _FIRST_NS) | (pl.col("captured_ns") > _LAST_NS)
+    far = (pl.col("captured_ns") < FIRST_DIGITAL_NS) | (pl.col("captured_ns") > LAST_NS)
     return _told(timed.filter(pl.col("clock").is_in(sorted(CLOCKS)) & far), "taken before 1990 or after 2100")
 
 
