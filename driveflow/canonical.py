@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 Json: TypeAlias = Union[bool, int, float, str, Sequence["Json"], Mapping[str, "Json"], None]  # noqa: UP007 a string inside
 
@@ -29,3 +29,25 @@ def digest(value: Json) -> str:
 def digest_bytes(data: bytes) -> str:
     """Return the sha256 of `data`, 64 hex digits."""
     return hashlib.sha256(data).hexdigest()
+
+
+def sealed_json(value: Mapping[str, Json]) -> bytes:
+    """Return `value`, which has no key "digest", as a record that states its own digest, so that damage is noticed."""
+    return canonical_json({**value, "digest": digest(value)}).encode()
+
+
+def unsealed_json(data: bytes) -> dict[str, Any]:
+    """Return what `sealed_json` was given.
+
+    Raises:
+        ValueError: it is not what was written.
+    """
+    try:
+        value = json.loads(data)
+        stated = value.pop("digest")
+        is_whole = digest(value) == stated
+    except (LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"no record with a digest of its own: {error!r}") from error
+    if not is_whole:
+        raise ValueError("its digest is not that of what it says")
+    return dict(value)

@@ -1,11 +1,10 @@
 """Results of pure steps, kept by the digest of what made them, and checked before they are used again."""
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from driveflow.canonical import Json, canonical_json, digest, digest_bytes
+from driveflow.canonical import Json, digest_bytes, sealed_json, unsealed_json
 from driveflow.errors import IntegrityError, NotFoundError
 from driveflow.snapshot_files import verify_snapshot
 from driveflow.storage.objects import join, keep_bytes, read_bytes, stat, write_bytes
@@ -109,17 +108,14 @@ def store_result(store: str, step: str, key: str, result: Reusable, parts: Mappi
         "notes": list(result.notes),
         "key": dict(parts),
     }
-    kept["digest"] = digest(kept)
-    write_bytes(join(store, "reuse", step, f"{key}.json"), canonical_json(kept).encode())
+    write_bytes(join(store, "reuse", step, f"{key}.json"), sealed_json(kept))
 
 
-def _read_kept(store: str, step: str, key: str) -> Any:  # noqa: ANN401 what `store_result` wrote
+def _read_kept(store: str, step: str, key: str) -> dict[str, Any] | None:
     """Return the record, None where there is none or where it is damaged: then the result is made again."""
     try:
-        kept = json.loads(read_bytes(join(store, "reuse", step, f"{key}.json")))
-        stated = kept.pop("digest")
-        return kept if digest(kept) == stated else None
-    except (NotFoundError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+        return unsealed_json(read_bytes(join(store, "reuse", step, f"{key}.json")))
+    except (NotFoundError, ValueError):
         return None
 
 

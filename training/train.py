@@ -1,7 +1,6 @@
 """Train a model: once for the same data, settings, seed and code, wherever and however often it is asked for."""
 
 import fcntl
-import json
 import os
 import shutil
 import sys
@@ -13,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Final
 
-from driveflow.canonical import Json, canonical_json, digest, digest_bytes
+from driveflow.canonical import Json, canonical_json, digest, digest_bytes, sealed_json, unsealed_json
 from driveflow.code_digest import package_digest
 from driveflow.detectors.command_detector import own_python
 from driveflow.detectors.model_folder import open_model, write_model
@@ -87,7 +86,7 @@ def train(job: TrainingJob, progress: Progress = silent) -> TrainedModel:
             "starts": attempts,
             "seconds": round(time.monotonic() - started_s, 1),
         }
-        write_bytes(join(home, "result.json"), canonical_json(told).encode())
+        write_bytes(join(home, "result.json"), sealed_json(told))
         CheckpointMirror(work / "checkpoints", join(home, "checkpoints")).forget()
         shutil.rmtree(work, ignore_errors=True)
     return trained
@@ -145,7 +144,7 @@ def _alone(lock: Path, progress: Progress) -> Iterator[None]:
 def _finished(store: str, home: str, job_digest: str) -> TrainedModel | None:
     """Return the model of a finished job, None where there is none or where it does not stand any more."""
     try:
-        result = json.loads(read_bytes(join(home, "result.json")))
+        result = unsealed_json(read_bytes(join(home, "result.json")))
         model = open_model(join(store, "models", result["model"]))
         model.verify()
     except (NotFoundError, IntegrityError, ValueError, KeyError, TypeError):
