@@ -1,9 +1,9 @@
 """The matches of an evaluation as text within its JSON: what the gate needs to compare two models later.
 
 A header of JSON (names, digests, the kind and shape of each array) and the arrays one after the other, little-endian,
-compressed with Zstandard and spelled in base64. A detection that comes after the last hit of its class is left out: no
-number depends on it; the boxes are those of the truth and of false detections alone. About five bytes a detection and
-object.
+compressed with Zstandard, which adds a checksum, and spelled in base64. A detection that comes after the last hit of
+its class is left out: no number depends on it; the boxes are those of the truth and of false detections alone. About
+five bytes a detection and object.
 """
 
 import base64
@@ -24,7 +24,7 @@ from validation.model.scored import Measure, Scored, ScoredSlice, scored_of
 from validation.model.sweep import Sweep
 
 KEY = "scored"  # of an evaluation's JSON
-_FORM = 4
+_FORM = 5
 _MOST_BYTES = 1 << 31
 _LEVEL = 9
 _UNREADABLE = (
@@ -64,7 +64,8 @@ def write_scored(scored: Scored) -> str:
         "arrays": [[name, list(values.shape)] for name, values in arrays.items()],
     }
     parts = [json.dumps(header, sort_keys=True).encode(), b"\n", *(values.tobytes() for values in arrays.values())]
-    return base64.b64encode(zstandard.ZstdCompressor(level=_LEVEL).compress(b"".join(parts))).decode()
+    compressor = zstandard.ZstdCompressor(level=_LEVEL, write_checksum=True)
+    return base64.b64encode(compressor.compress(b"".join(parts))).decode()
 
 
 def read_scored(text: str, where: str) -> Scored:
@@ -74,10 +75,12 @@ def read_scored(text: str, where: str) -> Scored:
         InvalidInputError: it is damaged, or another program's.
     """
     try:
-        data = zstandard.ZstdDecompressor().decompress(_bounded(base64.b64decode(text, validate=True)))
+        packed = base64.b64decode(text, validate=True)
+        data = zstandard.ZstdDecompressor().decompress(_bounded(packed))
         line, _, rest = data.partition(b"\n")
         header = json.loads(line)
         found = _scored(header, _read_arrays(header["arrays"], rest))
+        _require_checksum(packed)  # which Zstandard has checked, and which was not there before form 5
     except _UNREADABLE as error:
         raise InvalidInputError(f"{where}: its matches cannot be read ({error}); evaluate again.") from error
     _check(found, where)
@@ -105,6 +108,11 @@ def _bounded(data: bytes) -> bytes:
     if not 0 <= size <= _MOST_BYTES:
         raise ValueError(f"it would take {size} bytes")
     return data
+
+
+def _require_checksum(packed: bytes) -> None:
+    if not zstandard.get_frame_parameters(packed).has_checksum:
+        raise ValueError("it has no checksum")
 
 
 def _arrays(scored: Scored) -> dict[str, "np.ndarray[Any, Any]"]:
