@@ -171,7 +171,9 @@ class _Document:
         found = properties.pictures()
         place = int(number) if number.isdecimal() and len(number) < 19 else None
         for stream in self.streams.cameras():
-            name = self.streams.picture(stream, place)
+            seen = properties.number(stream)  # of the stream, whose frames may be others than those of the document
+            shifted = place if place is None else place + self.streams.shift(stream)
+            name = self.streams.picture(stream, shifted if seen is None else seen)
             if (
                 name
                 and stream not in found

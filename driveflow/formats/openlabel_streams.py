@@ -40,6 +40,10 @@ class Streams:
             return uri[: numbered.start()] + str(frame).zfill(width) + uri[numbered.end() :]
         return uri if kind_of(uri) == "picture" else ""
 
+    def shift(self, stream: str) -> int:
+        """Return how many frames a stream is ahead of the frames of the document."""
+        return _whole(_sync(self.by_name.get(stream)).get("frame_shift")) or 0
+
     def size(self, stream: str) -> tuple[int | None, int | None]:
         """Return width and height by the intrinsics of a stream, nothing where it has none."""
         properties = object_of(object_of(self.by_name.get(stream)).get("stream_properties"))
@@ -67,10 +71,13 @@ class FrameProperties:
 
     def captured_ns(self, stream: str) -> int | None:
         """Return the time of the stream in this frame, else that of the frame."""
-        said = object_of(object_of(self.said.get("streams")).get(stream))
-        sync = object_of(object_of(said.get("stream_properties")).get("sync"))
+        sync = _sync(object_of(self.said.get("streams")).get(stream))
         times = (utc_ns(sync.get("timestamp")), utc_ns(self.said.get("timestamp")))
         return next((time for time in times if time is not None), None)
+
+    def number(self, stream: str) -> int | None:
+        """Return the number of the frame of a stream that was seen then, where that is said."""
+        return _whole(_sync(object_of(self.said.get("streams")).get(stream)).get("frame_stream"))
 
     def attributes(self) -> dict[str, Json]:
         """Return what else the frame says in plain values; a timestamp that does not tell its unit too."""
@@ -83,3 +90,12 @@ class FrameProperties:
 
 def _name_in(said: Mapping[str, object]) -> str:
     return next((text_of(said[name]) for name in _NAMES if text_of(said.get(name))), "")
+
+
+def _sync(stream: object) -> Mapping[str, object]:
+    return object_of(object_of(object_of(stream).get("stream_properties")).get("sync"))
+
+
+def _whole(value: object) -> int | None:
+    number = number_of(value)
+    return int(number) if number is not None and number.is_integer() and abs(number) < 2**53 else None

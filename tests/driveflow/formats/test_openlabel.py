@@ -191,6 +191,20 @@ def test_a_stream_may_number_its_pictures():
     assert boxes(_read(document, "front/000012.png", "front/000013.png"))[0][0] == "front/000012.png"
 
 
+@pytest.mark.parametrize(
+    ("of_stream", "of_frame", "number"),
+    [({}, {"frame_stream": 14}, 14), ({"frame_shift": 2}, {}, 14), ({"frame_shift": 2}, {"frame_stream": 11}, 11)],
+)
+def test_a_stream_may_count_other_frames_than_the_document(of_stream, of_frame, number):
+    streams = {"front": {"type": "camera", "uri": "front/%06d.png", "stream_properties": {"sync": of_stream}}}
+    properties = {"streams": {"front": {"stream_properties": {"sync": of_frame}}}}
+    document = _document({"12": {"frame_properties": properties, "objects": {"7": _data()}}}, streams=streams)
+
+    found = _read(document, *(f"front/{frame:06}.png" for frame in range(10, 16)))
+
+    assert boxes(found)[0][0] == f"front/{number:06}.png"
+
+
 def test_a_shape_may_name_its_picture_itself():
     frame = {"objects": {"7": _data(_bbox(uri="b.jpg", uid="u1"))}}
     labels = _read(_document({"0": frame}), "a.jpg", "b.jpg")
