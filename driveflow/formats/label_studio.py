@@ -13,7 +13,7 @@ from driveflow.formats.json_text import JsonTextError, list_of, object_of, plain
 from driveflow.formats.label_collector import BoxRow, LabelCollector, label_files
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelSet
 from driveflow.formats.label_studio_config import LabelConfig, config_of
-from driveflow.formats.label_studio_regions import Region, Sheet, is_shape, read_results
+from driveflow.formats.label_studio_regions import MASKS, Region, Sheet, is_shape, read_results
 from driveflow.formats.label_studio_tasks import Task, Work, label_studio_files, tasks_of
 from driveflow.formats.picture_finder import Found
 from driveflow.formats.sniff import Sniffer
@@ -122,7 +122,8 @@ class _Export:
         )
         boxes_meant = not self.config.path or bool(self.config.classes)
         drawn = worked and not work.is_prediction and boxes_meant
-        self.collector.add(image, rows, looked=drawn and bool(rows or not sheet.regions))
+        seen = bool(sheet.regions) or sheet.left_out[MASKS] > 0  # nothing of which there is a box, but something
+        self.collector.add(image, rows, looked=drawn and bool(rows or not seen))
 
     def _rows(self, task: Task, work: Work, region: Region) -> Iterator[BoxRow]:
         score = _score(work, region)

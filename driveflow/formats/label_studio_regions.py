@@ -12,6 +12,9 @@ from driveflow.formats.shapes import Corners, around, around_turned_ellipse, has
 
 _LABELS: Final = ("rectanglelabels", "ellipselabels", "polygonlabels", "brushlabels", "keypointlabels", "labels")
 _SAID: Final = ("choices", "text", "number", "rating", "taxonomy", "datetime", "pairwise", "ranker")
+_MASKS: Final = frozenset(["rle", "imageDataURL", "bitmasklabels"])
+MASKS: Final = "masks of a brush"
+"""What a sheet calls outlines of objects that were painted: what was there, but no box of it."""
 Value = Mapping[str, object]
 Size = tuple[float, float]
 
@@ -66,8 +69,8 @@ def is_shape(result: Value) -> bool:
 
 def _kind(value: Value) -> str:
     """Return what a value draws: one of the three shapes that make boxes, or the name of what does not."""
-    if "rle" in value or text_of(value.get("format")) == "rle":
-        return "masks of a brush"
+    if not _MASKS.isdisjoint(value) or text_of(value.get("format")) == "rle":
+        return MASKS
     if "sequence" in value:
         return "tracks in videos"
     if value.keys() >= {"radiusX", "radiusY"}:

@@ -119,7 +119,9 @@ def _task(said: Mapping[str, object], number: int) -> Task:
 
 
 def _full_task(said: Mapping[str, object], number: int) -> Task:
-    drawn = [object_of(entry) for entry in list_of(said.get("annotations") or said.get("completions"))]
+    listed = list_of(said.get("annotations") or said.get("completions"))
+    drawn = [entry for entry in listed if isinstance(entry, dict)]
+    key = text_of(said.get("id")) or str(number)
     kept = [entry for entry in drawn if not (entry.get("was_cancelled") or entry.get("skipped"))]
     work = [
         Work(
@@ -129,19 +131,20 @@ def _full_task(said: Mapping[str, object], number: int) -> Task:
         )
         for entry in kept
     ]
-    guesses = [object_of(entry) for entry in list_of(said.get("predictions"))]
+    guesses = [entry for entry in list_of(said.get("predictions")) if isinstance(entry, dict)]  # or their ids alone
     work = sorted(work, key=lambda one: not one.ground_truth)
     work += [
         Work(list_of(guess.get("result")), text_of(guess.get("model_version")), True, number_of(guess.get("score")))
         for guess in guesses
     ]
     return Task(
-        key=text_of(said.get("id")) or str(number),
+        key=key,
         data=object_of(said.get("data")),
         file_upload=text_of(said.get("file_upload")),
         work=work,
         cancelled=len(drawn) - len(kept),
         rejected=sum(text_of(entry.get("last_action")) == "rejected" for entry in kept),
+        broken=f"task {key}: {len(listed) - len(drawn)} annotations are ids alone" if len(drawn) < len(listed) else "",
         meta=object_of(said.get("meta")),
     )
 

@@ -103,6 +103,31 @@ def test_what_is_no_box_is_counted(value, kind):
     assert labels.notes == (f"1 {kind}: left out, they are no boxes.",)
 
 
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        ({"format": "rle", "rle": [1, 2]}, "brushlabels"),
+        ({"imageDataURL": "data:image/png;base64,AA=="}, "bitmasklabels"),
+        ({"imageDataURL": "data:image/png;base64,AA=="}, "bitmask"),
+    ],
+)
+def test_a_picture_in_which_an_object_was_painted_is_no_example_of_nothing_to_see(value, kind):
+    painted, other = _task(_shape(value, kind)), _task(_rectangle(), image="b.jpg", id=4)
+
+    labels = _read(painted, other, names=("a.jpg", "b.jpg"))
+
+    assert looked_for(labels) == {"b.jpg": ("van",)}
+    assert labels.notes == ("1 masks of a brush: left out, they are no boxes.",)
+
+
+def test_annotations_and_predictions_that_are_ids_alone_label_nothing():
+    labels = _read(_task(annotations=[12], predictions=[7]))
+
+    assert looked_for(labels) == {}
+    assert labels.images["path"].to_pylist() == ["a.jpg"]
+    assert [problem.detail for problem in labels.problems] == ["task 3: 1 annotations are ids alone"]
+
+
 def test_results_of_one_id_are_one_region_with_what_was_said_of_it():
     shape = {**_rectangle(), "type": "rectangle"}
     del shape["value"]["rectanglelabels"]
