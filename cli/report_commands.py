@@ -65,10 +65,9 @@ def show(
     from cli.report_files import decision_of, report_of
 
     if run and Path(run).is_file():
-        kept = report_of(run, workspace, profile)
-        verdict = dict(kept["verdict"])
-        title = f"{verdict['outcome']}: {kept['model']} {verdict['challenger'][:12]}"
-        emit({"model": kept["model"], **verdict}, output, _text(title, verdict, run))
+        verdict = _judged(report_of(run, workspace, profile), run)
+        title = f"{verdict['outcome']}: {verdict['model']} {str(verdict['challenger'])[:12]}"
+        emit(verdict, output, _text(title, verdict, run))
         return
     decision = decision_of(run, workspace, profile)
     value: dict[str, Json] = {
@@ -111,6 +110,24 @@ def diff(
     reports = [report_of(name, workspace, profile) for name in (first, second)]
     found = diff_reports(reports[0], reports[1], across_holdouts=across_holdouts)
     emit(found.as_json(), output, diff_text(found))
+
+
+def _judged(report: "Mapping[str, Json]", run: str) -> "dict[str, Json]":
+    """Return the verdict of a report.json, with the model that it is about.
+
+    Raises:
+        InvalidInputError: the report lacks one of them.
+    """
+    from collections.abc import Mapping
+
+    from driveflow.errors import InvalidInputError
+
+    verdict = report.get("verdict")
+    said = {"model": report.get("model"), **(verdict if isinstance(verdict, Mapping) else {})}
+    lacks = [name for name in ("outcome", "model", "challenger") if said.get(name) is None]
+    if lacks:
+        raise InvalidInputError(f"{run} is no whole report.json of a validation: it does not say {lacks[0]!r}.")
+    return said
 
 
 def _text(title: str, verdict: "Mapping[str, Json]", report: str) -> str:

@@ -56,7 +56,7 @@ def pick(report: Any, where: str, wanted: Pick) -> Picked:  # noqa: ANN401 JSON
         frames = changes[f"{wanted.of}_frames"] if changes is not None else []
         found = sorted({one for frame in frames for one in _of_frame(frame, wanted)}, key=_key)
         unlisted = _unlisted(changes, frames, wanted.of) if changes is not None else 0
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise InvalidInputError(f"{where} is no whole report of a run (report.json): {error!r}.") from error
     if not found:
         return Picked((), 0, unlisted, has_champion=changes is not None)

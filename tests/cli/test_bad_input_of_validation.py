@@ -22,6 +22,7 @@ def texts():
     report = report_json(request)
     whole = json.dumps(report)
     measure = {**report["verdict"]["measure"], "holdout": "f" * 64}
+    huge = {"frame_id": "a", "objects": [{"corners": [10**400] * 4, "class_name": "bus", "score": None}]}
     return {
         "report.json": whole,
         "first.json": json.dumps(report_json(report_request(first=True))),
@@ -32,6 +33,8 @@ def texts():
         "old.json": json.dumps({**report, "form_version": 1}),
         "words.json": json.dumps({**report, "challenger": {**report["challenger"], "AP": "high"}}),
         "hollow.json": json.dumps({"form_version": report["form_version"], "verdict": {}, "changes": {}}),
+        "huge.json": json.dumps({**report, "changes": {**report["changes"], "fixed_frames": [huge]}}),
+        "letters.json": json.dumps({**report, "verdict": "PASS"}),
         "cut.json": whole[:1000],
         "list.json": "[]",
         "deep.json": "[" * 100_000,
@@ -99,6 +102,13 @@ def gate(champion="champion.json", policy="policy.yaml", challenger="new.json"):
         (("regressions", "new.json", "--name", "x"), 1, "it tells no changes against a champion"),
         (("regressions", "list.json", "--name", "x"), 1, "it tells no changes against a champion"),
         (("regressions", "hollow.json", "--name", "x"), 1, "hollow.json is no whole report of a run"),
+        (
+            ("regressions", "huge.json", "--name", "x"),
+            1,
+            "huge.json is no whole report of a run (report.json): Overflow",
+        ),
+        (("report", "show", "hollow.json"), 1, "hollow.json is no whole report.json of a validation: it does not say"),
+        (("report", "show", "letters.json"), 1, "it does not say 'outcome'"),
         (("regressions", "first.json", "--name", "x"), 1, "first.json judges a model without a champion"),
         (("regressions", "report.json", "--name", " "), 2, "--name is what the gate calls the set"),
         (("regressions", "report.json", "--name", "x", "--class", "tram"), 1, "shows no object of class tram"),
