@@ -97,21 +97,22 @@ def _side(snapshot: "Snapshot", place: "Place", looks: _Looks) -> "Side":
     from cli.data.progress import shown_progress
     from driveflow.images.pixels import open_pixels
     from driveflow.signal_store import SignalStore
-    from driveflow.withdrawn import rows_left, withdrawn_for
+    from driveflow.withdrawn import withdrawn_for
     from filtering.fingerprint import fingerprint_frames
     from validation.data.request import Side
 
     gone, store = withdrawn_for(place.store, snapshot), SignalStore(place.store)
-    frames = rows_left(snapshot.frames(), gone)
+    tables = snapshot.tables().without(gone)
+    ids = tables.frames["frame_id"]
     if looks.measure:
         with shown_progress("measure") as progress:
-            signals = fingerprint_frames(frames["frame_id"], open_pixels(snapshot, place), store, progress).signals
+            signals = fingerprint_frames(ids, open_pixels(snapshot, place), store, progress).signals
     else:
-        signals = store.load(frames["frame_id"])
+        signals = store.load(ids)
     return Side(
-        frames=frames,
-        sources=rows_left(snapshot.sources(), gone),
-        boxes=rows_left(snapshot.boxes(), gone),
+        frames=tables.frames,
+        sources=tables.sources,
+        boxes=tables.boxes,
         signals=signals,
         snapshot_id=snapshot.snapshot_id,
     )

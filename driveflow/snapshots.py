@@ -1,6 +1,6 @@
 """Immutable dataset versions: tables whose id is a digest of what they say."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -66,6 +66,12 @@ class SnapshotTables:
             table.filter(pc.is_in(table["frame_id"], wanted)) for table in (self.frames, self.sources, self.boxes)
         ]
         return SnapshotTables(picked[0], picked[1], picked[2], self.classes)
+
+    def without(self, frame_ids: Collection[str]) -> "SnapshotTables":
+        """Return the tables without what belongs to `frame_ids`."""
+        ids = self.frames["frame_id"]
+        left = ids.filter(pc.invert(pc.is_in(ids, value_set=pa.array(frame_ids, pa.string()))))
+        return self if len(left) == len(ids) else self.only(left)
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,11 +120,6 @@ def withdrawn_among(frame_ids: pa.Array | pa.ChunkedArray, withdrawn: Iterable[s
     return sorted(found)
 
 
-def rows_left(table: pa.Table, withdrawn: Iterable[str]) -> pa.Table:
-    """Return the rows of a table with frame ids that are of no withdrawn frame."""
-    return table.filter(pc.invert(pc.is_in(table["frame_id"], value_set=pa.array(sorted(withdrawn), pa.string()))))
-
-
 def withdrawn_decisions(frame_ids: Iterable[str], step: str) -> list[dict[str, object]]:
     """Return the rows of DECISIONS that say why `step` dropped withdrawn frames."""
     detail = "It was withdrawn; its tombstone tells why."

@@ -4,7 +4,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.snapshots import SnapshotTables
@@ -25,7 +24,6 @@ def without_withdrawn(tables: SnapshotTables, withdrawn: Collection[str], step: 
     decisions = pa.Table.from_pylist(withdrawn_decisions(gone, step), schema=columns.DECISIONS)
     if not gone:
         return tables, LeftOut(dict.fromkeys(columns.KEYS, 0), decisions)
-    ids = tables.frames["frame_id"]
-    rest = tables.only(ids.filter(pc.invert(pc.is_in(ids, value_set=pa.array(gone, pa.string())))))
+    rest = tables.without(gone)
     rows = {name: getattr(tables, name).num_rows - getattr(rest, name).num_rows for name in columns.KEYS}
     return rest, LeftOut(rows, decisions)

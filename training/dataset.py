@@ -49,7 +49,7 @@ def build_training_set(
         InvalidInputError: no frame is left to train on; says what became of them.
     """
     gone = withdrawn_among(tables.frames["frame_id"], withdrawn)
-    tables = _without(replace(tables, boxes=truth_of(tables.boxes)), gone)
+    tables = replace(tables, boxes=truth_of(tables.boxes)).without(gone)
     firewall = _Firewall(tables.frames, signals, leak_max_bits)
     rows = [*withdrawn_decisions(gone, STEP), *(_decide(frame, firewall) for frame in _frame_rows(tables.frames))]
     decisions = pa.Table.from_pylist(rows, schema=columns.DECISIONS)
@@ -112,11 +112,6 @@ def _decide(frame: Mapping[str, object], firewall: _Firewall) -> _Row:
 def _verdict(frame_id: str, reason: str, rule: str, *, twin: str | None = None, detail: str = "") -> _Row:
     fixed: _Row = {"frame_id": frame_id, "step": STEP, "verdict": "dropped", "score": None, "limit": None}
     return {**fixed, "rule": rule, "reason": reason, "twin": twin, "detail": detail}
-
-
-def _without(tables: SnapshotTables, gone: list[str]) -> SnapshotTables:
-    ids = tables.frames["frame_id"]
-    return tables.only(ids.filter(pc.invert(pc.is_in(ids, value_set=pa.array(gone, pa.string()))))) if gone else tables
 
 
 def _frame_rows(frames: pa.Table) -> Iterator[Mapping[str, object]]:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow.canonical import Json, canonical_json
@@ -127,19 +126,14 @@ def _read(path: Path) -> dict[str, Json]:
 
 def _export(request: ExportRequest, read: Callable[[str], bytes], progress: Progress, writer: LabelWriter) -> Export:
     snapshot = request.snapshot
-    frames, boxes, sources = snapshot.frames(), snapshot.boxes(), snapshot.sources()
+    tables = snapshot.tables().without(request.withdrawn)
     if request.split:
-        frames = frames.filter(pc.equal(frames["split"], request.split))
-    gone = withdrawn_among(frames["frame_id"], request.withdrawn)
-    if gone:
-        frames = frames.filter(pc.invert(pc.is_in(frames["frame_id"], value_set=pa.array(gone, pa.string()))))
-    if request.split or gone:
-        ids = frames["frame_id"].combine_chunks()
-        boxes, sources = (table.filter(pc.is_in(table["frame_id"], value_set=ids)) for table in (boxes, sources))
-    if not frames.num_rows:
+        tables = tables.only(tables.frames.filter(pc.equal(tables.frames["split"], request.split))["frame_id"])
+    if not tables.frames.num_rows:
         which = f" in split {request.split}" if request.split else ""
         raise NotFoundError(f"Snapshot {snapshot.snapshot_id[:16]} has no frames{which} to export.")
-    export = Export(frames, boxes, snapshot.classes, read if request.pictures else None, sources, progress)
+    pictures = read if request.pictures else None
+    export = Export(tables.frames, tables.boxes, snapshot.classes, pictures, tables.sources, progress)
     return export if writer.carries.partly else export.narrowed()
 
 
