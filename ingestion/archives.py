@@ -9,21 +9,25 @@ import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import IO
+from typing import IO, BinaryIO
 
 from driveflow.errors import BrokenDataError, DriveflowError
 from ingestion.containers import Member, Opener
+from ingestion.tar_heads import BoundedEntry
 
 _BROKEN = (
     zipfile.BadZipFile, tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, struct.error,
     OSError,  # bz2's and gzip's word for it
     NotImplementedError,  # a version of zip that there is not
     ValueError,
+    RecursionError,  # a head behind a head behind a head
 )  # fmt: skip
 """What the readers raise on bytes that are no archive."""
 
 
 _UTF_8 = 0x800  # flag of a member: its name is in UTF-8
+_ZIP_HEAD_BYTES = 30  # of a member, before its name
+_MAX_TAIL_BYTES = 64 << 20  # what is looked at behind the end of a tar
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def list_members(opener: Opener, packed_bytes: int, limits: ArchiveLimits) -> li
         members: list[Member] = []
         total = 0
         for member in entries:
-            members.append(_checked(member, limits))
+            members.append(_checked(member, limits) if member.number >= 0 else member)
             total += member.byte_count
             if len(members) > limits.max_members:
                 raise BrokenDataError("archive_too_large", f"more than {limits.max_members:,} members")
@@ -95,12 +99,16 @@ def _opened(opener: Opener) -> Iterator[zipfile.ZipFile | tarfile.TarFile]:
         is_zip = stream.read(2) == b"PK"
         stream.seek(0)
         try:
-            with zipfile.ZipFile(stream) if is_zip else tarfile.open(fileobj=stream, mode="r:*") as archive:
+            with zipfile.ZipFile(stream) if is_zip else _opened_tar(stream) as archive:
                 yield archive
         except DriveflowError:
             raise
         except _BROKEN as error:
             raise BrokenDataError("archive_broken", _why(error)) from error
+
+
+def _opened_tar(stream: BinaryIO) -> tarfile.TarFile:
+    return tarfile.open(fileobj=stream, mode="r:*", tarinfo=BoundedEntry)
 
 
 def _why(error: Exception) -> str:
@@ -111,11 +119,34 @@ def _why(error: Exception) -> str:
 
 
 def _zip_entries(archive: zipfile.ZipFile, limits: ArchiveLimits) -> Iterator[Member]:
+    shared = _overlapping(archive)
     for number, info in enumerate(archive.infolist()):
         if not info.filename.endswith("/"):
             reason, detail = _zip_refusal(info, limits)
+            if number in shared:
+                reason, detail = (
+                    "archive_member_broken",
+                    "its bytes are, by what the archive says, those of another too",
+                )
             name = info.orig_filename if "\0" in info.orig_filename else _name_of(info)
             yield Member(number, name, info.file_size, reason, detail)
+    before = min((info.header_offset for info in archive.infolist()), default=0)
+    if before > _ZIP_HEAD_BYTES:
+        detail = f"its first {before:,} bytes are of no member that it lists: is this two archives in one file?"
+        yield Member(-1, "", before, "archive_stray_bytes", detail)
+
+
+def _overlapping(archive: zipfile.ZipFile) -> set[int]:
+    """Return which members begin where another does, or reach into it: so a small file makes a very large archive."""
+    infos = archive.infolist()
+    found: set[int] = set()
+    end = archive.start_dir
+    for number in sorted(range(len(infos)), key=lambda number: infos[number].header_offset, reverse=True):
+        start = infos[number].header_offset
+        if start + infos[number].compress_size > end:
+            found.add(number)
+        end = start
+    return found
 
 
 def _name_of(info: zipfile.ZipInfo) -> str:
@@ -155,17 +186,33 @@ def _tar_entries(archive: tarfile.TarFile) -> Iterator[Member]:
         elif not entry.isfile():
             reason, detail = "archive_special", "no regular file"
         yield Member(number, entry.name, entry.size, reason, detail)
-    _check_tar_end(archive)
+    yield from _tail(archive)
 
 
-def _check_tar_end(archive: tarfile.TarFile) -> None:
-    """Refuse a tar whose reading ended at a header that makes no sense: the module takes that for the end."""
+def _tail(archive: tarfile.TarFile) -> Iterator[Member]:
+    """Yield what stands behind the end of a tar as lost: zeros do not count, a check sum that is wrong does.
+
+    Raises:
+        tarfile.ReadError: reading ended at a header that makes no sense: the module takes that for the end.
+    """
     stream = archive.fileobj
     if stream is None:
         return
     stream.seek(archive.offset)
     if any(stream.read(tarfile.BLOCKSIZE)):
         raise tarfile.ReadError(f"the header at byte {archive.offset:,} is broken")
+    try:
+        for _ in range(_MAX_TAIL_BYTES >> 20):
+            piece = stream.read(1 << 20)
+            if piece.strip(b"\0"):
+                detail = (
+                    f"what is behind its end, from byte {archive.offset:,} on, is not read: are these two in one file?"
+                )
+                yield Member(-1, "", 0, "archive_stray_bytes", detail)
+            if not piece or piece.strip(b"\0"):
+                return
+    except _BROKEN as error:
+        yield Member(-1, "", 0, "archive_stray_bytes", f"behind its end it is damaged: {error}")
 
 
 def _most_bytes(packed_bytes: int, limits: ArchiveLimits) -> int:
