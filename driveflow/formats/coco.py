@@ -9,7 +9,7 @@ import polars as pl
 
 from driveflow.errors import NotFoundError
 from driveflow.formats.coco_columns import Annotations, annotation_columns, as_ids, key_column, pixels, whole
-from driveflow.formats.coco_hints import image_hints
+from driveflow.formats.coco_hints import image_hints, row_notes
 from driveflow.formats.coco_looked import looked_for, not_exhaustive
 from driveflow.formats.coco_records import (
     AnyDocument,
@@ -21,7 +21,6 @@ from driveflow.formats.coco_records import (
 )
 from driveflow.formats.label_set import LABEL_BOXES, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.path_index import PathIndex, folder_of, plain_path
-from driveflow.formats.scores import odd_scores
 from driveflow.formats.source_split import split_of_file_name, split_of_folders
 
 _OF_EVERY_BOX = {
@@ -198,7 +197,7 @@ class _CocoFile:
         if any(image.neg_category_ids is not None for image in self.document.images):
             texts = rows.select(pl.col("image", "category").cast(pl.String)).unique()
             self.drawn_in = {key: set(ids) for key, ids in texts.group_by("image").agg("category").iter_rows()}
-        self.builder.notes += odd_scores("COCO", [rows["score"].min(), rows["score"].max()])
+        self.builder.notes += row_notes(rows, self.path)
         rows = rows.join(meant, on="image", how="left", maintain_order="left")
         rows = rows.join(names, on="category", how="left", maintain_order="left")
         found = pl.col("path").fill_null("") != ""

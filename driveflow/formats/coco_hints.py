@@ -1,9 +1,12 @@
-"""What a COCO file may say of a picture beside its name and size, which most files do not."""
+"""What a COCO file may say beside names, sizes and boxes, which most files do not."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+
+import polars as pl
 
 from driveflow.canonical import canonical_json
 from driveflow.formats.coco_records import CocoImage, key_text, plain_json
+from driveflow.formats.scores import odd_scores
 
 
 def image_hints(images: Sequence[CocoImage], videos: Mapping[str, str], label_file: str) -> dict[str, Sequence[object]]:
@@ -22,6 +25,16 @@ def image_hints(images: Sequence[CocoImage], videos: Mapping[str, str], label_fi
     if any(image.attributes for image in images):
         hints["attributes"] = [_image_attributes(image) for image in images]
     return hints
+
+
+def row_notes(rows: pl.DataFrame, label_file: str) -> Iterator[str]:
+    """Yield sentences on annotations as `annotation_columns` has them: odd scores, and masks that CVAT calls crowds."""
+    yield from odd_scores("COCO", [rows["score"].min(), rows["score"].max()])
+    said = pl.col("attributes").str
+    count = rows.filter(pl.col("ignore") & said.contains('"iscrowd":true') & said.contains('"occluded":')).height
+    if count:
+        told = f"{label_file}: {count} annotations with iscrowd are ignore regions."
+        yield f"{told} CVAT writes all masks so, those of one object too; in its own XML these are objects."
 
 
 def _is_hinted(image: CocoImage) -> bool:

@@ -315,3 +315,18 @@ def test_pictures_of_lvis_have_an_address_and_no_name():
     assert boxes(found) == [("train2017/000000000007.jpg", "car", 1, 2, 4, 6)]
     assert found.images["source_split"].to_pylist() == ["train"]
     assert _details(lost) == [f"file_name {address!r} is no file of this batch"]
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ({"iscrowd": 1, "attributes": {"occluded": False}}, 1),
+        ({"iscrowd": 1}, 0),
+        ({"attributes": {"occluded": True}}, 0),
+    ],
+)
+def test_masks_of_cvat_are_crowds_and_a_note_says_so(more, told):
+    labels = _read([_image()], [_box(**more)])
+
+    assert len(labels.notes) == told
+    assert all("1 annotations with iscrowd are ignore regions. CVAT writes" in note for note in labels.notes)
