@@ -5,9 +5,7 @@ from pathlib import Path
 from cli.output import place_from
 from driveflow.errors import NotFoundError
 from driveflow.ledger.ledger import Ledger, open_ledger
-from driveflow.place import Place
-
-_SQLITE = "sqlite:///"
+from driveflow.place import Place, sqlite_path
 
 
 def ledger_at(workspace: Path, profile: str) -> tuple[Place, Ledger]:
@@ -19,13 +17,12 @@ def ledger_at(workspace: Path, profile: str) -> tuple[Place, Ledger]:
     place = place_from(workspace, profile)
     ledger = ledger_of(place)
     if ledger is None:
-        path = place.ledger_url().removeprefix(_SQLITE)
+        path = sqlite_path(place.ledger_url())
         raise NotFoundError(f"There is no ledger at {path}: run a flow first, or name its folder with --workspace.")
     return place, ledger
 
 
 def ledger_of(place: Place) -> Ledger | None:
     """Return the ledger of `place`, None where it would be a file that is not there."""
-    url = place.ledger_url()
-    is_missing = url.startswith(_SQLITE) and not Path(url.removeprefix(_SQLITE)).exists()
-    return None if is_missing else open_ledger(url)
+    path = sqlite_path(place.ledger_url())
+    return None if path is not None and not path.exists() else open_ledger(place.ledger_url())

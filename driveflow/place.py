@@ -4,13 +4,16 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import Literal
+from pathlib import Path
+from typing import Final, Literal
+from urllib.parse import unquote
 
 from driveflow.canonical import canonical_json
 from driveflow.errors import UsageError
 
 PLACE_VARIABLE = "DRIVEFLOW_PLACE"
 _REFERENCE = "env:"
+_SQLITE: Final = "sqlite:///"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,24 @@ class Place:
             raise UsageError(
                 f"A step on a cluster got the store {self.store}, which pods cannot share; s3:// would do."
             )
+
+
+def sqlite_url(path: Path) -> str:
+    """Return the URL of a ledger in a file, whatever characters its path has.
+
+    >>> sqlite_url(Path("/my work?/50%20/ledger.db"))
+    'sqlite:////my work%3F/50%2520/ledger.db'
+    """
+    return f"{_SQLITE}{path.absolute()}".replace("%", "%25").replace("?", "%3F")
+
+
+def sqlite_path(url: str) -> Path | None:
+    """Return the file of the ledger at `url`, None where it is in no file.
+
+    >>> sqlite_path("sqlite:////my work%3F/50%2520/ledger.db?timeout=3")
+    PosixPath('/my work?/50%20/ledger.db')
+    """
+    return Path(unquote(url.removeprefix(_SQLITE).partition("?")[0])) if url.startswith(_SQLITE) else None
 
 
 def place_from_text(text: str) -> Place:

@@ -14,7 +14,7 @@ from driveflow.flow.document import parse_document
 from driveflow.flow.load import read_settings
 from driveflow.flow.profile_rules import refusals
 from driveflow.flow.sections import BatchSection, Flow
-from driveflow.place import PLACE_VARIABLE, Place
+from driveflow.place import PLACE_VARIABLE, Place, sqlite_url
 from driveflow.release import release
 from driveflow.storage.uris import S3_SCHEME, is_address, join, local_path, to_uri
 
@@ -145,7 +145,7 @@ def place_of(profile: Profile, workspace: Path) -> Place:
     return Place(
         profile=profile.profile,
         store=profile.store or (local / "store").as_uri(),
-        ledger=profile.ledger or f"sqlite:///{local / 'ledger.db'}",
+        ledger=profile.ledger or sqlite_url(local / "ledger.db"),
         scratch=profile.scratch or (_POD_SCRATCH if on_cluster else str(local / "scratch")),
         cache_bytes=profile.cache_bytes,
     )

@@ -8,8 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from driveflow.by_hand import said_by_hand
-from driveflow.ledger.ledger import open_ledger, sqlite_url
+from driveflow.ledger.ledger import open_ledger
 from driveflow.ledger.rows import RunRow, StepRow
+from driveflow.place import sqlite_url
 from driveflow.reuse import put_object
 from filtering.corner_cases import SELECTION
 from tests.cli.calling import call

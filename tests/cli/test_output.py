@@ -3,7 +3,9 @@ import os
 
 import pytest
 
+from cli.open_ledger import ledger_of
 from cli.output import as_text, emit, place_from, table
+from driveflow.ledger.ledger import open_ledger
 
 
 def test_records_become_a_table_with_numbers_on_the_right():
@@ -56,3 +58,12 @@ def test_names_give_no_commands_to_a_terminal_and_stay_in_their_row():
 
     assert told.splitlines()[1:] == [r"car\x1b[2J\nbus\u202e  0.5"]
     assert as_text({"class": hostile, "note": "one\ntwo"}) == "class: car\\x1b[2J\nbus\\u202e\nnote: one\ntwo"
+
+
+def test_the_ledger_lies_in_the_workspace_whatever_characters_its_path_has(tmp_path):
+    place = place_from(tmp_path / "a?b=1 50%20 #ü")
+
+    assert ledger_of(place) is None
+    open_ledger(place.ledger_url())
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("ledger.db")] == ["a?b=1 50%20 #ü/ledger.db"]
+    assert ledger_of(place) is not None

@@ -6,9 +6,10 @@ import pytest
 
 from driveflow.errors import NotFoundError, UsageError
 from driveflow.ledger import models
-from driveflow.ledger.ledger import open_ledger, sqlite_url
+from driveflow.ledger.ledger import open_ledger
 from driveflow.ledger.rows import ModelEventRow, ModelVersionRow, StateMove
 from driveflow.ledger.tables import MODEL_EVENTS
+from driveflow.place import sqlite_url
 from registry.records import Act
 from registry.set_aside import champion_set_aside, set_champion_aside
 from tests.registry.made import promoted

@@ -11,9 +11,10 @@ from sqlalchemy import insert
 
 from driveflow.errors import InvalidInputError, LedgerError, UsageError
 from driveflow.ledger.database import Database
-from driveflow.ledger.ledger import Ledger, open_ledger, sqlite_url
+from driveflow.ledger.ledger import Ledger, open_ledger
 from driveflow.ledger.rows import RunRow, StepRow, timestamp
 from driveflow.ledger.tables import SCHEMA, SCHEMA_VERSION
+from driveflow.place import sqlite_url
 
 
 def _start(url: str, number: int) -> None:
