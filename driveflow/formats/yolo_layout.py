@@ -170,7 +170,7 @@ def _yaml_names(files: LabelFiles, index: PathIndex, found: YoloSet, names: Any)
 
 
 def _is_number(key: object) -> bool:
-    return str(key).isdecimal() and len(str(key)) < 10
+    return not _is_nested(key) and str(key).isdecimal() and len(str(key)) < 10
 
 
 def _is_nested(name: object) -> bool:

@@ -63,6 +63,18 @@ def test_parts_of_a_bag_are_one_drive_and_messages_in_two_parts_are_one_frame(tm
     adds_up(batch)
 
 
+def test_a_list_of_parts_that_spells_out_gigabytes_costs_nothing(tmp_path):
+    laughs = [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}' if n else 'ha'] * 9)}]" for n in range(12)]
+    info = "\n".join([*laughs, "rosbag2_bagfile_information:", "  relative_file_paths: [b_0.mcap, *a11, c.mcap]"])
+    ros = Ros2()
+    files = {"bag/metadata.yaml": info, "bag/b_0.mcap": mcap(pictures(2, ros)[0], ros)}
+    batch = bring_in(write(tmp_path / "batch", files), taxonomy=None)
+
+    why = "belongs to the recording, but is no file of the batch that can be read"
+    assert sorted(batch.beside.quarantine["detail"].to_pylist()) == [f"c.mcap {why}", f"what is no name {why}"]
+    assert set(batch.tables.sources["drive"].to_pylist()) == {"batch/bag"}
+
+
 def test_times_that_no_table_can_hold_are_no_times(tmp_path):
     ros = Ros2()
     entries = [("/front", 2**64 - 1, ros.picture(picture(1), 0)), ("/front", 5, ros.picture(picture(2), START_NS))]

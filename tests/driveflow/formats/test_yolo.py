@@ -3,7 +3,7 @@ import yaml
 
 from driveflow.formats.detect import detect_formats
 from driveflow.formats.yolo import read_yolo
-from driveflow.formats.yolo_lines import YoloNames, read_label_text
+from driveflow.formats.yolo_lines import YoloNames, YoloText
 from tests.driveflow.formats.in_memory import InMemory, boxes, looked_for, pictures, problems
 
 NAMES = YoloNames({0: "car", 1: "truck"}, "data.yaml")
@@ -15,8 +15,9 @@ def _read(files, *names):
 
 
 def _line(text, names=NAMES):
-    found = read_label_text("l.txt", text, names)
-    return [(box.class_name, tuple(round(value, 6) for value in box.corners)) for box in found.boxes], found
+    found = YoloText("l.txt", names)
+    read = found.boxes(enumerate(text.splitlines(), start=1))
+    return [(box.class_name, tuple(round(value, 6) for value in box.corners)) for box in read], found
 
 
 def _splits(labels):
@@ -354,11 +355,10 @@ def test_a_list_of_names_beside_a_broken_data_yaml_names_the_classes():
     assert looked_for(_read(files, "images/a.jpg")) == {"images/a.jpg": ("van",)}
 
 
-def test_names_that_are_lists_of_lists_are_no_classes_and_are_never_spelled_out():
+@pytest.mark.parametrize("names", ["[car, *a59]", "{1: *a59, 0: car}"])
+def test_names_that_are_lists_of_lists_are_no_classes_and_are_never_spelled_out(names):
     doubled = "".join(f"a{n}: &a{n} [*a{n - 1}, *a{n - 1}]\n" for n in range(1, 60))
-    labels = _read(
-        {"data.yaml": f"nc: 2\na0: &a0 [x, x]\n{doubled}names: [car, *a59]", "labels/a.txt": ""}, "images/a.jpg"
-    )
+    labels = _read({"data.yaml": f"nc: 2\na0: &a0 [x, x]\n{doubled}names: {names}", "labels/a.txt": ""}, "images/a.jpg")
 
     assert looked_for(labels) == {"images/a.jpg": ("car",)}
 
