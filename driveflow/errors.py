@@ -7,7 +7,6 @@ DriveflowError
         BrokenDataError          bytes that cannot be what they should be
         UnmappedClassError       a class that the taxonomy does not know
         EmptyBatchError          a batch without one usable frame
-        LeakError                training data touches the hold-out
         IntegrityError           stored bytes differ from their digest
         GateError                a model that may not be promoted              (exit 5)
     ServiceUnavailableError      a retry may help
@@ -58,10 +57,6 @@ class UnmappedClassError(InvalidInputError):
 
 class EmptyBatchError(InvalidInputError):
     """Raised for a batch without one usable frame."""
-
-
-class LeakError(InvalidInputError):
-    """Raised where training data touches the hold-out."""
 
 
 class IntegrityError(InvalidInputError):

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
-from driveflow.canonical import Json, canonical_json, digest
+from driveflow.canonical import Json, digest
 from driveflow.code_digest import code_digest
 from driveflow.errors import DriveflowError, StorageFullError
 from driveflow.ledger.ledger import Ledger, open_ledger
@@ -250,8 +250,3 @@ def _record_failure(attempt: _Attempt, error: DriveflowError) -> None:
         ledger.finish_run(attempt.run_id, "FAILED", {"step": attempt.step, "error": str(error)})
     except (DriveflowError, OSError):
         return  # the first error is the one to tell; the runner reads it from the printed line
-
-
-def encode_settings(value: Json) -> str:
-    """Return `value` as the text a step takes for its settings."""
-    return canonical_json(value)

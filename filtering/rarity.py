@@ -9,23 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow import tables as columns
-from driveflow.flow.sections import CornerCaseSection, WhereSection
+from driveflow.flow.sections import CornerCaseSection
 from driveflow.predicates import Mask, matches
 from driveflow.snapshots import SnapshotTables
 from driveflow.truth import truth_of
 from driveflow.where import BOX_COLUMNS, FRAME_COLUMNS, compile_where
 
 MIN_PREDICTION_SCORE: Final = 0.3  # a detection under it makes no corner case
-
-
-def corner_case_mask(
-    tables: SnapshotTables,
-    where: WhereSection,
-    predictions: pa.Table | None,
-    min_score: float = MIN_PREDICTION_SCORE,
-) -> Mask:
-    """Return for each frame whether it matches `where`, by its labels, and where nobody looked by the predictions."""
-    return matches(tables.frames, evidence(tables, where.classes, predictions, min_score), where)
 
 
 def case_mask(

@@ -18,7 +18,6 @@ COUNTS: Final[Mapping[str, int]] = {
 """Nanoseconds in the unit of each column, the finest first: the first that has a value counts."""
 MOMENT: Final = "captured_at"
 OFFSET: Final = "epoch_ns"
-COLUMNS: Final = (*COUNTS, MOMENT, OFFSET)
 
 _INT64: Final = 2**63
 _LONGEST: Final = 60  # characters of a number that may be a time

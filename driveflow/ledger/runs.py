@@ -93,16 +93,6 @@ class RunChapter:
         with self._database.reading() as connection:
             return fetch(connection, StepRow, query)
 
-    def latest_run(self, flow: str, pipelines: Sequence[str], state: State = "SUCCEEDED") -> RunRow | None:
-        """Return the run of `flow` that ended last in `state`, of any of `pipelines`."""
-        query = (
-            select(RUNS)
-            .where(RUNS.c.flow == flow, RUNS.c.pipeline.in_(pipelines), RUNS.c.state == state)
-            .order_by(RUNS.c.finished_at.desc(), RUNS.c.run_id.desc())
-        )
-        with self._database.reading() as connection:
-            return first(connection, RunRow, query)
-
     def latest_step(self, flow: str, pipelines: Sequence[str], step: str) -> StepRow | None:
         """Return `step` of the newest run of `flow`, of any of `pipelines`, in which both run and step SUCCEEDED."""
         query = (

@@ -8,12 +8,13 @@ from components.work.settings import write_section
 from components.work.table_objects import put_table
 from components.work.validate_data import SPEC, work
 from driveflow import tables
+from driveflow.canonical import canonical_json
 from driveflow.detectors.predict import PredictionStore
 from driveflow.flow.data_validation_section import DataValidationSection
 from driveflow.ledger.rows import RunRow
 from driveflow.place import PLACE_VARIABLE
 from driveflow.reuse import read_object
-from driveflow.steps import RUN_VARIABLE, StepCall, encode_settings, run_step
+from driveflow.steps import RUN_VARIABLE, StepCall, run_step
 from tests.components.made_steps import context, pictures_snapshot
 from tests.strategies import box_row
 from tests.validation.data.made import signal
@@ -101,8 +102,8 @@ def test_a_run_is_over_where_the_data_is_blocked_and_the_result_is_used_again(ma
     """On a cluster nobody but this step can end the run: what follows hangs on its answer."""
     step, inputs = made({})
     monkeypatch.setenv(PLACE_VARIABLE, step.place.to_text())
-    call = StepCall(inputs, encode_settings(settings(min_n=1, unannotated_block=0.0, outside_px=0.0)), "run")
-    blocked = StepCall(inputs, encode_settings(settings(min_n=1, size_min_side_px=50.0, size_block=0.1)), "run")
+    call = StepCall(inputs, canonical_json(settings(min_n=1, unannotated_block=0.0, outside_px=0.0)), "run")
+    blocked = StepCall(inputs, canonical_json(settings(min_n=1, size_min_side_px=50.0, size_block=0.1)), "run")
     for run_id, one, state in (("a", call, "RUNNING"), ("b", blocked, "SUCCEEDED"), ("c", blocked, "SUCCEEDED")):
         monkeypatch.setenv(RUN_VARIABLE, run_id)
         step.ledger.begin_run(RunRow(run_id=run_id, flow="city", pipeline="retrain", profile="kfp"))

@@ -8,12 +8,13 @@ from components.work import validate_model
 from components.work.settings import write_section
 from components.work.table_objects import put_table
 from driveflow import tables
+from driveflow.canonical import canonical_json
 from driveflow.detectors.model_folder import write_model
 from driveflow.flow.load import load_flow_text
 from driveflow.ledger.rows import RunRow
 from driveflow.place import PLACE_VARIABLE
 from driveflow.reuse import put_object, read_object
-from driveflow.steps import RUN_VARIABLE, StepCall, encode_settings, run_step
+from driveflow.steps import RUN_VARIABLE, StepCall, run_step
 from driveflow.storage.objects import local_path
 from tests.components.made_steps import context
 from tests.components.test_loop_is_closed import SEEN, Pool
@@ -86,7 +87,7 @@ def test_ac_d13_a_champion_that_was_mended_is_asked_by_the_next_run(made, monkey
     step = context(made.folder, {})
     champion = write_model(made.store, heatmap_declaration(), {"model.onnx": bright_spot_model(), "b": b""})
     where, away = local_path(champion.uri), made.folder / "away"
-    call = StepCall(made.inputs(), encode_settings(made.settings(champion.uri)), "run")
+    call = StepCall(made.inputs(), canonical_json(made.settings(champion.uri)), "run")
     monkeypatch.setenv(PLACE_VARIABLE, step.place.to_text())
     found = []
     for run_id, here, there in (("a", where, away), ("b", away, where), ("c", where, where)):

@@ -10,7 +10,7 @@ from driveflow.flow.sections import CornerCaseSection, LabelingSection, WhereSec
 from driveflow.snapshots import SnapshotTables
 from filtering.corner_cases import CornerCaseRequest, Selection, find_corner_cases
 from filtering.filter_frames import FilterRequest, filter_frames
-from filtering.rarity import corner_case_mask
+from filtering.rarity import case_mask
 from tests.filtering.made import Made, column, measured, snapshot
 from tests.strategies import CLASSES, box_row
 
@@ -188,4 +188,4 @@ def test_a_prediction_that_came_with_a_batch_makes_no_frame_rare():
     guess = pa.Table.from_pylist([box_row("new", "g", "bus", score=0.9)], tables.BOXES)
     built = SnapshotTables(made.frames, made.sources, guess, made.classes)
 
-    assert corner_case_mask(built, BUS.where, None).tolist() == [False, False]
+    assert case_mask(built, BUS, None).tolist() == [False, False]

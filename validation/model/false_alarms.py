@@ -40,10 +40,6 @@ class FalseAlarms:
     log_average_missed: float | None
     per_class: tuple[ClassAlarms, ...]
 
-    def without_object(self) -> tuple[ClassAlarms, ...]:
-        """Return the classes of which there is no object: nothing else tells that they are seen where they are not."""
-        return tuple(part for part in self.per_class if not part.objects and part.false_of_any_score)
-
 
 def find_false_alarms(scene: Scene, matches: Matches, shown: Bools) -> FalseAlarms:
     """Return the false alarms; `shown` are the detections from their class's operating score on."""
