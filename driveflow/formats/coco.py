@@ -49,7 +49,7 @@ def read_coco(files: LabelFiles, annotations: str = "") -> LabelSet:
         decoded = decode_coco(path, files.read(path))
         builder.problems += decoded.problems
         if decoded.document is not None:
-            _CocoFile(path, decoded.document, builder, index).read()
+            _CocoFile(path, decoded.document, builder, index, decoded.spoiled).read()
     return builder.build()
 
 
@@ -61,6 +61,7 @@ class _CocoFile:
     document: AnyDocument
     builder: LabelSetBuilder
     index: PathIndex
+    spoiled: Sequence[str] = ()  # image ids with an annotation that is none
     folders: tuple[str, ...] = ()  # where its pictures may lie
     names: dict[str, str] = field(default_factory=dict)  # category id -> name
     all_names: tuple[str, ...] = ()
@@ -81,7 +82,7 @@ class _CocoFile:
         if annotations and all(annotation.bbox is None for annotation in annotations):
             self.builder.notes.append(f"{self.path} holds no boxes and is not read as labels.")
             return
-        if self.document.annotations == [] and self._is_labeled():
+        if self.document.annotations == [] and self._is_labeled() and not self.spoiled:
             self.builder.notes.append(f"{self.path} has no annotations: its pictures count as looked at and empty.")
         self._read_categories()
         keys = key_column([image.id for image in self.document.images]).to_list()
@@ -202,7 +203,7 @@ class _CocoFile:
         rows = rows.join(names, on="category", how="left", maintain_order="left")
         found = pl.col("path").fill_null("") != ""
         good = (pl.col("class_name").fill_null("") != "") & pl.col("usable")
-        if not rows.select((found & good).all()).item():
+        if self.spoiled or not rows.select((found & good).all()).item():
             rows = self._without_bad(annotations, rows, found, good)
         told = rows.with_columns(**_OF_EVERY_BOX, label_file=pl.lit(self.path))
         self.builder.add_boxes(told.select(LABEL_BOXES.names).to_arrow())
@@ -213,16 +214,15 @@ class _CocoFile:
         rows = rows.filter(found)
         named = pl.col("class_name").fill_null("") != ""
         for row in rows.filter(~good).select("row", "path", named=named).iter_rows():
-            self._report(whole(annotations[row[0]]), row[1], has_class=row[2])
+            annotation = whole(annotations[row[0]])
+            if row[2]:
+                self._report_box(annotation)
+            else:
+                self._report_class(annotation, row[1])
         kept = rows.filter(good)
-        self.useless = set(rows["path"].unique()) - set(kept["path"].unique())
+        spoiled = {self.pictures.get(key, "") for key in self.spoiled}
+        self.useless = (spoiled | set(rows["path"].unique())) - set(kept["path"].unique())
         return kept
-
-    def _report(self, annotation: CocoAnnotation, picture: str, *, has_class: bool) -> None:
-        if has_class:
-            self._report_box(annotation)
-        else:
-            self._report_class(annotation, picture)
 
     def _report_class(self, annotation: CocoAnnotation, picture: str) -> None:
         """Report a category that the file does not list."""

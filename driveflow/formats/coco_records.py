@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Generic, TypeAlias, TypeVar
 
 import msgspec
@@ -129,6 +129,7 @@ class DecodedCoco:
 
     document: AnyDocument | None
     problems: tuple[LabelProblem, ...] = ()
+    spoiled: tuple[str, ...] = ()  # ids of the images of annotations that are none
 
 
 def key_text(key: Key) -> str:
@@ -195,7 +196,7 @@ def _decode_patiently(path: str, data: bytes) -> DecodedCoco:
         list(parts.read("categories", CocoCategory)),
         list(parts.read("videos", CocoVideo)),
     )
-    return DecodedCoco(document, tuple(problems))
+    return DecodedCoco(document, tuple(problems), tuple(parts.spoiled))
 
 
 _Record = TypeVar("_Record", bound=msgspec.Struct)
@@ -208,6 +209,7 @@ class _Parts:
     path: str
     value: Mapping[str, Any]
     problems: list[LabelProblem]
+    spoiled: list[str] = field(default_factory=list)
 
     def read(self, name: str, kind: type[_Record]) -> Iterator[_Record]:
         """Yield the entries of the list `name`; what is no `kind` becomes a problem."""
@@ -219,6 +221,8 @@ class _Parts:
                 boxes = 1 if kind is CocoAnnotation else 0
                 detail = f"{name}[{number}]: {error}"
                 self.problems.append(LabelProblem(self.path, "label_syntax", detail, None, boxes))
+                image = entry.get("image_id") if boxes and isinstance(entry, dict) else None
+                self.spoiled.extend([key_text(image)] if isinstance(image, int | float | str) else [])
                 continue
             if isinstance(record, CocoAnnotation) and not record.bbox:
                 record.bbox = _box_of_polygons(entry.get("segmentation"))

@@ -330,3 +330,15 @@ def test_masks_of_cvat_are_crowds_and_a_note_says_so(more, told):
 
     assert len(labels.notes) == told
     assert all("1 annotations with iscrowd are ignore regions. CVAT writes" in note for note in labels.notes)
+
+
+def test_a_picture_whose_annotations_are_none_is_no_example_of_nothing_to_see():
+    broken = _box(bbox={"x": 1, "y": 2, "width": 3, "height": 4})
+
+    alone = _read([_image(), _image(2, "b.jpg")], [broken], "a.jpg", "b.jpg")
+    among = _read([_image(), _image(2, "b.jpg")], [broken, _box(2), "x"], "a.jpg", "b.jpg")
+
+    assert looked_for(alone) == {"b.jpg": ("car", "truck")}
+    assert alone.notes == ()
+    assert looked_for(among) == dict.fromkeys(("a.jpg", "b.jpg"), ("car", "truck"))
+    assert [reason for _, _, reason in problems(among)] == ["label_syntax", "label_syntax"]
