@@ -18,6 +18,7 @@ from driveflow.storage.shards import packed_frames
 from driveflow.withdrawn import ModelSeen, Trace
 
 MEASURED = ("signals", "predictions", "vectors")  # folders of the store with parts of one row or more a frame
+_PART = ".parquet"  # named by the digest of its bytes
 _PAGES = (".html", ".page")
 _PICTURE_MARK = b"data:image/"
 _MAX_PAGE_BYTES = 256 << 20
@@ -32,6 +33,17 @@ class FrameTraces:
     places: set[Trace] = field(default_factory=set)  # where its bytes lie, ours and others'
     names: set[str] = field(default_factory=set)  # batch/path
     splits: dict[str, str] = field(default_factory=dict)  # snapshot id -> its split there
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredParts:
+    """Parts of the store: address and frames of those that hold some of what is looked for, and those that are damaged.
+
+    A damaged part is not what its name says. Nothing reads it, and any frame may be in it.
+    """
+
+    holding: Mapping[str, set[str]]
+    damaged: tuple[str, ...] = ()
 
 
 def trace_snapshots(store: str, frame_ids: Sequence[str]) -> dict[str, FrameTraces]:
@@ -71,19 +83,22 @@ def find_copies(store: str, frame_ids: Iterable[str]) -> dict[str, set[Trace]]:
     return found
 
 
-def find_rows(store: str, frame_ids: Iterable[str]) -> dict[str, set[str]]:
-    """Return the parts under `store` that hold measured rows of the frames: address of the part, frames in it."""
+def find_rows(store: str, frame_ids: Iterable[str]) -> MeasuredParts:
+    """Return the parts under `store` that hold measured rows of the frames, and those that are damaged."""
     wanted = pa.array(sorted(frame_ids), pa.string())
-    found: dict[str, set[str]] = {}
-    for name in MEASURED:
-        for item in _listed(join(store, name)):
-            if not item.path.endswith(".parquet"):
-                continue
-            ids = read_ids(read_bytes(item.uri))
-            here = ids.filter(pc.is_in(ids, value_set=wanted)).unique().to_pylist()
-            if here:
-                found[item.uri] = set(here)
-    return found
+    holding: dict[str, set[str]] = {}
+    damaged: list[str] = []
+    items = [item for name in MEASURED for item in _listed(join(store, name)) if item.path.endswith(_PART)]
+    for item in items:
+        data = read_bytes(item.uri)
+        if digest_bytes(data) != item.path.rpartition("/")[2].removesuffix(_PART):
+            damaged.append(item.uri)
+            continue
+        ids = read_ids(data)
+        here = ids.filter(pc.is_in(ids, value_set=wanted)).unique().to_pylist()
+        if here:
+            holding[item.uri] = set(here)
+    return MeasuredParts(holding, tuple(damaged))
 
 
 def read_ids(part: bytes) -> pa.ChunkedArray:

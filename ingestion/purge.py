@@ -1,7 +1,7 @@
 """Remove copies of withdrawn frames; each function may be called again, and then finds nothing left to do."""
 
 import shutil
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,6 +13,7 @@ from driveflow.parquet_bytes import table_of
 from driveflow.storage.cache import Cache
 from driveflow.storage.objects import delete, local_path, read_bytes, write_bytes
 from driveflow.withdrawn import Trace
+from ingestion.find_traces import MeasuredParts
 
 
 def purge_shards(slices: Iterable[Trace]) -> None:
@@ -48,9 +49,14 @@ def check_zeros(slices: Iterable[Trace]) -> None:
             raise IntegrityError(f"Bytes of a withdrawn frame are still in {piece.uri}; withdraw it once more.")
 
 
-def purge_rows(parts: Mapping[str, Collection[str]]) -> None:
-    """Take frames out of parts that are named by their digest; what stays is written before the part is removed."""
-    for uri, frame_ids in sorted(parts.items()):
+def purge_rows(parts: MeasuredParts) -> None:
+    """Take frames out of parts that are named by their digest; what stays is written before the part is removed.
+
+    Parts that are damaged are removed as they are: to write them anew would give what they say a digest that is right.
+    """
+    for uri in parts.damaged:
+        delete(uri)
+    for uri, frame_ids in sorted(parts.holding.items()):
         table = table_of(read_bytes(uri))
         gone = pa.array(sorted(frame_ids), pa.string())
         rest = table.filter(pc.invert(pc.is_in(table["frame_id"], value_set=gone)))

@@ -1,6 +1,6 @@
 """Withdraw frames: a tombstone for each, and no copy of the picture left that is ours."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -14,6 +14,7 @@ from driveflow.storage.sweep import remove_half_written
 from driveflow.withdrawn import ModelSeen, Tombstone, Trace, read_tombstone, write_tombstone
 from ingestion.find_traces import (
     FrameTraces,
+    MeasuredParts,
     find_copies,
     find_exports,
     find_pages,
@@ -117,10 +118,11 @@ def _begun(frame_id: str, withdrawal: Withdrawal, reach: Reach) -> Tombstone:
     )
 
 
-def _ours(frame_id: str, found: FrameTraces, rows: Mapping[str, set[str]], reach: Reach) -> set[Trace]:
+def _ours(frame_id: str, found: FrameTraces, rows: MeasuredParts, reach: Reach) -> set[Trace]:
     ours = {place for place in found.places if place.kind == "shard"}
-    # A part is written anew without the frame, so its folder is what lasts.
-    ours |= {Trace("rows", uri.rpartition("/")[0]) for uri, frames in rows.items() if frame_id in frames}
+    # A part is written anew without the frame, so its folder is what lasts; one that is damaged goes as a whole.
+    ours |= {Trace("rows", uri.rpartition("/")[0]) for uri, frames in rows.holding.items() if frame_id in frames}
+    ours |= {Trace("rows", uri) for uri in rows.damaged}
     if reach.scratch is not None:
         ours |= set(find_exports(reach.scratch, frame_id))
     if reach.cache is not None:

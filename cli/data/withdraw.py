@@ -102,6 +102,8 @@ def _ask(planned: "Sequence[Tombstone]", *, delete_sources: bool) -> None:
 
     for tombstone in planned:
         say(f"{tombstone.frame_id}: {len(tombstone.purged)} copies of ours will be purged.")
+        for uri in _damaged(tombstone):
+            say(f"  is damaged, may tell of it, and will be removed with all that was measured in it: {uri}")
         fate = "will be deleted if they are only this frame" if delete_sources else "will stay"
         _say_traces(f"  {fate}:", tombstone.remaining)
     if not sys.stdin.isatty():
@@ -138,11 +140,17 @@ def _line(tombstone: "Tombstone") -> str:
 def _told(tombstone: "Tombstone") -> str:
     lines = [f"{tombstone.frame_id} is withdrawn: {tombstone.reason}"]
     lines += [f"  {len(tombstone.purged)} copies purged"] if tombstone.purged else ["  there was no copy of ours"]
+    lines += _listed("damaged and removed, with all that was measured in it", _damaged(tombstone))
     lines += _listed("still there", [trace.uri for trace in tombstone.remaining])
     lines += _listed("held by snapshot", [snapshot[:16] for snapshot in tombstone.snapshots])
     lines += _listed("seen by model", [_model(seen) for seen in tombstone.models])
     lines += _listed("may be shown on", tombstone.pages)
     return "\n".join(lines)
+
+
+def _damaged(tombstone: "Tombstone") -> list[str]:
+    """Return the parts that were no longer what was written, of which nobody can tell what frames are in them."""
+    return [trace.uri for trace in tombstone.purged if trace.kind == "rows" and trace.uri.endswith(".parquet")]
 
 
 def _model(seen: "object") -> str:

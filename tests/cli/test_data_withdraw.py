@@ -35,6 +35,19 @@ def test_it_says_in_words_what_is_left_and_which_models_saw_it(workspace, capsys
     assert "seen by model: city version 1 (candidate): trained" in out
 
 
+def test_a_damaged_part_of_what_was_measured_is_told_before_and_after(workspace, capsys):
+    (part,) = (workspace.folder / "store" / "signals").glob("*/*.parquet")
+    part.write_bytes(b"PAR1")
+
+    _, _, before = _withdraw(capsys, workspace, "loose/a.jpg", "--reason", "law")
+    assert part.exists()
+    _, out, _ = _withdraw(capsys, workspace, "loose/a.jpg", "--reason", "law", "--yes")
+
+    assert f"will be removed with all that was measured in it: {part.as_uri()}" in before
+    assert f"damaged and removed, with all that was measured in it: {part.as_uri()}" in out
+    assert not part.exists()
+
+
 def test_without_yes_nothing_is_done_where_nobody_can_be_asked(workspace, capsys):
     before = workspace.files()
 

@@ -150,6 +150,35 @@ def test_what_was_measured_of_other_frames_stays(workspace):
     assert SignalStore(workspace.store).load([FRAME, OTHER])["frame_id"].to_pylist() == [OTHER]
 
 
+def _signal_part(workspace):
+    (part,) = (workspace.folder / "store" / "signals").glob("*/*.parquet")
+    return part
+
+
+@pytest.mark.parametrize("flip_at", [0, -60, None])
+def test_a_part_that_is_damaged_is_removed_and_told(workspace, flip_at):
+    part = _signal_part(workspace)
+    data = bytearray(part.read_bytes())
+    data[len(data) // 2 if flip_at is None else flip_at] ^= 1
+    part.write_bytes(data)
+
+    planned = plan_withdrawal(_asked(), workspace.reach)[0]
+    done = workspace.withdraw()
+
+    assert not list(part.parent.iterdir())
+    for tombstone in (planned, done):
+        assert [trace.uri for trace in tombstone.purged if trace.kind == "rows"] == [part.as_uri()]
+
+
+def test_what_a_damaged_part_says_is_given_no_digest_that_is_right(workspace):
+    part = _signal_part(workspace)
+    part.rename(part.with_name(f"{'0' * 64}.parquet"))
+
+    workspace.withdraw()
+
+    assert SignalStore(workspace.store).load([OTHER]).num_rows == 0
+
+
 def test_the_tombstone_says_why_who_what_was_done_and_what_is_still_there(workspace):
     tombstone = workspace.withdraw()
 
