@@ -108,7 +108,8 @@ class _Walk:
             return PictureBoxes(), None
         if flat.rows or flat.unlisted:
             return flat, self.flat_list
-        if token(data.token) in self.boxes.flat or not data.is_key_frame:
+        drawn = token(data.token) in self.boxes.flat or token(data.token) in self.tables.spoiled
+        if drawn or not data.is_key_frame:
             return flat, None  # boxes that are none are no example of "nothing to see"
         if not self.boxes.samples:
             return flat, self.flat_list if self.rig.channel(data) in self.drawn_in else None
@@ -120,7 +121,9 @@ class _Walk:
             detail = f"{data.filename} has no usable pose, calibration or size: 3D boxes cannot be projected into it"
             self.tables.report("sample_data", "label_bad_calibration", detail)
             return PictureBoxes(), None
-        return self.boxes.projected_boxes(token(data.sample_token), view), self.solid_list
+        found = self.boxes.projected_boxes(token(data.sample_token), view)
+        spoiled = token(data.sample_token) in self.tables.spoiled and not found.rows
+        return found, None if spoiled else self.solid_list
 
     def _lose(self, data: SampleData, pictures: Sequence[str], boxes: int) -> None:
         if len(pictures) > 1:

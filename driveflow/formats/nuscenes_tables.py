@@ -142,7 +142,8 @@ TABLES: Final[Mapping[str, type[msgspec.Struct]]] = {
 }  # fmt: skip
 """By the name of the file, which the format prescribes: some tables have equal columns."""
 _BESIDE: Final = ("vehicle_state", "lidarseg", "panoptic", "keypoint", "image_annotations")
-_BOX_TABLES: Final = frozenset(["object_ann", "sample_annotation"])
+_BOX_TABLES: Final = {"object_ann": "sample_data_token", "sample_annotation": "sample_token"}
+"""Tables of boxes, and what names where a box is."""
 _SIGNS: Final = {
     "sample_data": {"token", "sample_token", "calibrated_sensor_token", "filename"},
     "calibrated_sensor": {"token", "sensor_token", "camera_intrinsic"},
@@ -160,6 +161,7 @@ class NuscenesTables:
     records: dict[str, list[Any]] = field(default_factory=dict)
     problems: ProblemList = field(default_factory=ProblemList)
     files: set[str] = field(default_factory=set)
+    spoiled: set[str] = field(default_factory=set)  # tokens of the pictures and samples of boxes that are none
 
     def path(self, table: str) -> str:
         """Return where a table is, or should be."""
@@ -232,6 +234,8 @@ def _convert(tables: NuscenesTables, name: str, value: Sequence[Any], kind: type
         except (msgspec.ValidationError, RecursionError) as error:
             boxes = 1 if name in _BOX_TABLES else 0
             tables.report(name, "label_syntax", f"{name}[{number}]: {error}", boxes)
+            where = entry.get(_BOX_TABLES[name]) if boxes and isinstance(entry, dict) else None
+            tables.spoiled |= {str(where)} if isinstance(where, int | str) else set()
 
 
 def _writable(value: Any) -> Any:  # noqa: ANN401 any JSON

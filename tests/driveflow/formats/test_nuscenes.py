@@ -190,6 +190,20 @@ def test_a_camera_that_nobody_drew_in_is_unlabeled():
     assert set(looked_for(labels)) == {FIRST}
 
 
+@pytest.mark.parametrize(
+    "tables",
+    [
+        {"object_ann": [_flat(bbox="x"), _flat("o2", "d2")]},
+        {"sample_annotation": [_cuboid() | {"size": "x"}, _cuboid("c2") | {"sample_token": "s2"}]},
+    ],
+)
+def test_a_picture_whose_only_box_is_none_is_no_example_of_nothing_to_see(tables):
+    pictures_ = [_picture("d1", "a.jpg"), _picture("d2", "b.jpg", sample_token="s2")]
+    labels = _read("a.jpg", "b.jpg", sample_data=pictures_, **tables)
+
+    assert list(looked_for(labels)) == ["b.jpg"]
+
+
 def test_a_picture_that_is_said_to_be_invalid_is_unlabeled_and_its_boxes_are_counted():
     labels = _read(sample_data=[_picture("d1", FIRST, is_valid=False)], object_ann=[_flat()])
 
