@@ -274,24 +274,25 @@ class _CocoFile:
             return [self.builder.class_list(self.all_names) if self.all_names else None] * len(paths)
         numbers: dict[tuple[str, ...], int | None] = {(): None}
         found: list[int | None] = []
-        self._note_not_exhaustive(images)
+        unfinished = 0
         for key, image, path in zip(keys, images, paths, strict=True):
             stated = looked_for(image, self.drawn_in.get(key, ()), self.names)
             names = self.all_names if stated is None else tuple(stated)
+            if more := not_exhaustive(image, self.names):
+                names = tuple(name for name in names if name not in more)
+                unfinished += 1
             if path in self.useless or key not in self.pictures:
                 found.append(None)
                 continue
             if names not in numbers:
                 numbers[names] = self.builder.class_list(names)
             found.append(numbers[names])
-        return found
-
-    def _note_not_exhaustive(self, images: Sequence[CocoImage]) -> None:
-        if count := sum(bool(not_exhaustive(image, self.names)) for image in images):
+        if unfinished:
             self.builder.notes.append(
-                f"{self.path}: {count} pictures have a class that is not labeled to the end "
-                "(not_exhaustive_category_ids); it counts as looked for."
+                f"{self.path}: {unfinished} pictures have a class that is not labeled to the end"
+                " (not_exhaustive_category_ids); there it counts as not looked for, and its boxes stay."
             )
+        return found
 
 
 def _tally(rows: pl.DataFrame, column: str) -> dict[str, int]:
