@@ -28,6 +28,7 @@ from ingestion.recordings.raw_pictures import check_size
 from ingestion.recordings.topics import Topics
 
 _SHOWN = 10
+_MUTE = {"place": "have no fix, or no place on Earth", "speed": "have no speed that a car can have"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class LogSurvey:
     _problems: list[RecordedProblem] = field(default_factory=list)
     _bad: Counter[tuple[str, str]] = field(default_factory=Counter)  # topic and why: messages
     _drawn: Counter[str] = field(default_factory=Counter)  # messages that draw no box, by topic
+    _mute: Counter[tuple[str, str]] = field(default_factory=Counter)  # topic and what its messages do not say
     _unread: Counter[Topic] = field(default_factory=Counter)
 
     @property
@@ -141,6 +143,8 @@ class LogSurvey:
             self._places.append(place)
         elif kind == "speed" and (speed := speed_of(decoded, stamp_ns)):
             self._speeds.append(speed)
+        else:
+            self._mute[message.topic.name, kind] += 1
 
     def _whole(self, labels: RecordedLabels) -> RecordedLabels:
         """Return `labels` without boxes that have no numbers, which are named."""
@@ -166,8 +170,8 @@ class LogSurvey:
     def _why_unread(self, topic: Topic) -> tuple[str, str]:
         """Return reason code and reason; nothing where the type is well known and holds nothing for us."""
         name = ros_name(topic.type_name)
-        if topic.name in self.topics.unreadable:
-            return "recording_unreadable_topic", self.topics.unreadable[topic.name]
+        if topic in self.topics.unreadable:
+            return "recording_unreadable_topic", self.topics.unreadable[topic]
         if self.topics.kind(topic) == "video":
             return "recording_unreadable_topic", "video inside messages is not decoded"
         if name in standard_types() or name.startswith(("foxglove.", "foxglove_msgs/")):
@@ -179,6 +183,7 @@ class LogSurvey:
             f"{count} messages on {topic} draw, but no upright rectangle; they are not read."
             for topic, count in self._drawn.items()
         ]
+        drawn += [f"{count} messages on {topic} {_MUTE[kind]}." for (topic, kind), count in self._mute.items()]
         known = [topic for topic in self._unread if not self._why_unread(topic)[0]]
         if not known:
             return tuple(drawn)
@@ -190,10 +195,14 @@ class LogSurvey:
 
 
 def _cameras(found: list[_Found]) -> dict[str, str]:
-    """Return what the camera of each topic is called: by its header where no other topic says the same."""
-    sensors: dict[str, set[str]] = {}
+    """Return what the camera of each topic is called: by its header where no other topic says the same.
+
+    A message that cannot be read says nothing of it.
+    """
+    sensors: dict[str, set[str]] = {picture.topic: set() for picture in found}
     for picture in found:
-        sensors.setdefault(picture.topic, set()).add(picture.sensor)
+        if picture.error is None:
+            sensors[picture.topic].add(picture.sensor)
     uses = Counter(sensor for names in sensors.values() for sensor in names)
     return {
         topic: next(iter(names)) if len(names) == 1 and uses[min(names)] == 1 and min(names) else topic

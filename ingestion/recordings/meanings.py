@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
+from driveflow.errors import BrokenDataError
 from driveflow.formats.recording_text import RecordedBox, RecordedLabels, RecordedPlace, RecordedSpeed
 from ingestion.recordings.messages import Message, int64_or_zero
 
@@ -29,7 +30,8 @@ _KINDS: Final[Mapping[str, Kind]] = {
     "foxglove.CompressedVideo": "video",
     "foxglove_msgs/msg/CompressedVideo": "video",
 }
-_NO_FIX: Final = -1
+_FIRST_FIX: Final = 0  # -1: no fix, -2: not known yet
+_VIDEO: Final = (b"\0\0\1", b"\0\0\0\1")
 _RECTANGLE: Final = 4  # corners
 
 
@@ -56,9 +58,18 @@ def head_of(decoded: Any) -> Head:  # noqa: ANN401 a class that the definition m
 
 
 def bytes_of(decoded: Any) -> bytes:  # noqa: ANN401
-    """Return the payload of a picture message."""
+    """Return the payload of a picture message.
+
+    Raises:
+        BrokenDataError: unsupported, where it is depth, or a piece of a video.
+    """
     data = decoded.data
-    return data if isinstance(data, bytes) else data.tobytes()
+    data = data if isinstance(data, bytes) else data.tobytes()
+    if "compresseddepth" in str(getattr(decoded, "format", "")).lower():
+        raise BrokenDataError("unsupported", "depth (compressedDepth), which is no picture of a camera")
+    if data.startswith(_VIDEO):
+        raise BrokenDataError("unsupported", "a piece of an H.26x video; video inside messages is not decoded")
+    return data
 
 
 def labels_of(decoded: Any, message: Message) -> RecordedLabels | None:  # noqa: ANN401
@@ -79,7 +90,7 @@ def place_of(decoded: Any, stamp_ns: int) -> RecordedPlace | None:  # noqa: ANN4
     """Return where a satellite fix says the vehicle was; None where it has no fix or is no place on Earth."""
     status = getattr(decoded, "status", None)
     lat, lon = float(decoded.latitude), float(decoded.longitude)
-    if status is not None and status.status == _NO_FIX:
+    if status is not None and status.status < _FIRST_FIX:
         return None
     return RecordedPlace(stamp_ns, lat, lon) if abs(lat) <= 90 and abs(lon) <= 180 else None
 

@@ -9,12 +9,11 @@ import apsw
 from driveflow.errors import BrokenDataError
 from ingestion.containers import Opener
 from ingestion.recordings.definitions import ros_name
-from ingestion.recordings.messages import MAX_CHUNK_BYTES, MAX_SCHEMA_BYTES, Loss, Message, Topic
+from ingestion.recordings.messages import MAX_SCHEMA_BYTES, Loss, Message, Topic
 from ingestion.recordings.sqlite_stream import Watch, opened_database
-from ingestion.recordings.unpacking import BROKEN, unpack_zstd
+from ingestion.recordings.unpacking import BROKEN, plain_message
 
 _MAGIC: Final = b"SQLite format 3\0"
-_ZSTD: Final = b"\x28\xb5\x2f\xfd"  # serialized messages begin with 00 00 or 00 01
 _BROKEN: Final = (apsw.Error, UnicodeDecodeError, MemoryError)
 _SIZES: Final = {"page": slice(16, 18), "pages": slice(28, 32)}  # of the head of an SQLite file
 _MAX_TOPICS: Final = 100_000
@@ -106,7 +105,7 @@ def _rows(bag: _Bag, losses: list[Loss]) -> Iterator[Message]:
                 strays += 1
                 continue
             try:
-                yield Message(topic, log_ns, _plain(data))
+                yield Message(topic, log_ns, plain_message(data))
             except BROKEN as error:
                 bad.append(str(error))
     except _BROKEN as error:
@@ -116,13 +115,3 @@ def _rows(bag: _Bag, losses: list[Loss]) -> Iterator[Message]:
         losses.append(Loss("recording_unknown_type", detail))
     if bad:
         losses.append(Loss("recording_broken_chunk", f"{len(bad)} messages cannot be unpacked: {bad[0]}"))
-
-
-def _plain(data: bytes) -> bytes:
-    """Return a message as it was before a bag in compression mode MESSAGE packed it."""
-    if not data.startswith(_ZSTD):
-        return data
-    unpacked = unpack_zstd(data, MAX_CHUNK_BYTES + 1)
-    if len(unpacked) > MAX_CHUNK_BYTES:
-        raise ValueError(f"more than {MAX_CHUNK_BYTES:,} bytes")
-    return unpacked

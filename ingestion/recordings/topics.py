@@ -16,7 +16,7 @@ class Topics:
         """Start with no topic."""
         self._kinds: dict[int, tuple[Topic, Kind]] = {}
         self._decoders: dict[int, Decoder] = {}
-        self.unreadable: dict[str, str] = {}  # why, by the name of the topic
+        self.unreadable: dict[Topic, str] = {}  # why
 
     def kind(self, topic: Topic) -> Kind:
         """Return what the messages of `topic` are to us; one that cannot be decoded is nothing, and says why."""
@@ -35,11 +35,11 @@ class Topics:
         if not kind or kind == "video":
             return kind
         if len(self._decoders) >= _MAX_DECODERS:
-            self.unreadable[topic.name] = f"there are more than {_MAX_DECODERS} topics of pictures, boxes and places"
+            self.unreadable[topic] = f"there are more than {_MAX_DECODERS} topics of pictures, boxes and places"
             return ""
         try:
             self._decoders[id(topic)] = decoder_of(topic)
         except UnreadableTopicError as error:
-            self.unreadable[topic.name] = str(error)
+            self.unreadable[topic] = str(error)
             return ""
         return kind

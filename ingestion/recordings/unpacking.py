@@ -9,6 +9,7 @@ from lz4 import frame as lz4_frame
 from ingestion.recordings.messages import MAX_CHUNK_BYTES
 
 _MAX_RATIO = 1000  # of unpacked to packed bytes: a flat raw picture comes near, a bomb goes far beyond
+_ZSTD = b"\x28\xb5\x2f\xfd"  # serialized messages begin with 00 00 or 00 01
 _FREE_BYTES = 1 << 20  # up to this size any ratio will do
 _MAX_WINDOW_BYTES = 128 << 20
 BROKEN = (zstandard.ZstdError, RuntimeError, OSError, EOFError, ValueError)
@@ -44,6 +45,20 @@ def unpack_zstd(data: bytes, at_most: int) -> bytes:
             pieces.append(piece)
             size += len(piece)
     return b"".join(pieces)
+
+
+def plain_message(data: bytes) -> bytes:
+    """Return a message of ROS 2 as it was before a bag in compression mode MESSAGE packed it.
+
+    Raises:
+        one of BROKEN: it is broken, or larger than a piece may be.
+    """
+    if not data.startswith(_ZSTD):
+        return data
+    unpacked = unpack_zstd(data, MAX_CHUNK_BYTES + 1)
+    if len(unpacked) > MAX_CHUNK_BYTES:
+        raise ValueError(f"more than {MAX_CHUNK_BYTES:,} bytes")
+    return unpacked
 
 
 def _unpack_lz4(data: bytes, at_most: int) -> bytes:

@@ -74,7 +74,8 @@ def opened_video(opener: Opener) -> "Iterator[InputContainer]":
             with av.open(stream, "r", format=kind, metadata_errors="replace") as video:
                 yield video
         except (av.error.FFmpegError, MemoryError) as error:
-            raise BrokenDataError("recording_broken", f"cannot be read: {error}") from error
+            why = error.strerror if isinstance(error, av.error.FFmpegError) else error  # not the path on this machine
+            raise BrokenDataError("recording_broken", f"cannot be read: {why}; it may be cut short") from error
 
 
 def list_frames(opener: Opener, at_most: int) -> VideoStreams:
@@ -162,7 +163,8 @@ def _tell_early_end(video: "InputContainer", found: VideoStreams) -> None:
     listed = found.lists[0]
     gaps = [after - before for before, after in pairwise(listed.stamps)]
     said_s = Fraction(video.duration, 10**6)
-    missing_s = said_s - (listed.stamps[-1] - listed.stamps[0]) * listed.unit
+    last = max(listed.stamps[-1], listed.stamps[-1] - listed.stamps[0])  # of a piece of a longer video the end is said
+    missing_s = said_s - last * listed.unit
     if missing_s > 3 * max(gaps, default=1) * listed.unit:
         detail = f"{float(said_s - missing_s):.3f} s of {float(said_s):.3f} s are there"
         found.losses.append(("recording_cut_short", detail))
