@@ -218,7 +218,7 @@ def _text(seen: "Preview") -> str:
             {sweep.unit: point.limit, "kept": point.kept, "share": f"{point.kept_share:.1%}"}
             for point in _telling(sweep)
         ]
-        left_out = "values that keep as many as the one above are left out"
+        left_out = "other values that keep as many as the one above are left out"
         lines += ["", f"near_duplicates.{sweep.setting}, {sweep.now:g} now; {left_out}:", table(points)]
     return "\n".join(lines)
 

@@ -1,18 +1,21 @@
 import errno
 import re
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import get_args
 
 import pytest
+import yaml
 
 from driveflow.errors import InvalidInputError, UsageError
 from driveflow.flow.build import build
 from driveflow.flow.document import find, parse_document
+from driveflow.flow.gate_section import GateSliceSection
 from driveflow.flow.init import new_texts, write_new_flow, write_profiles
 from driveflow.flow.load import load_flow, load_flow_text
+from driveflow.flow.miner_section import MinerSection
 from driveflow.flow.profile import Profile, check_profile, load_profile
-from driveflow.flow.sections import LabelFormatName
+from driveflow.flow.sections import BatchSection, CornerCaseSection, FloorSection, LabelFormatName, SliceSection
 
 
 def with_options(text: str) -> str:
@@ -48,6 +51,35 @@ def test_every_option_of_the_new_flow_is_there_and_none_is_invented():
     missing = {path for path in stated if find(root, tuple(path.strip(".").split("."))) is None}
     assert missing <= {"", ".taxonomy", ".taxonomy.classes"}  # stated in the short form
     assert len(flow.batches) == 2
+
+
+@pytest.mark.parametrize(
+    ("where", "record"),
+    [
+        (("batches",), BatchSection),
+        (("corner_cases",), CornerCaseSection),
+        (("validation", "slices"), SliceSection),
+        (("gate", "floors"), FloorSection),
+        (("gate", "slices"), GateSliceSection),
+    ],
+    ids=lambda value: "-".join(value) if isinstance(value, tuple) else "",
+)
+def test_the_entries_of_every_list_show_all_their_options(where, record):
+    value = yaml.safe_load(with_options(new_texts("roads")["flow.yaml"]))
+
+    for name in where:
+        value = value[name]
+
+    shown = {key for entry in value if isinstance(entry, dict) for key in entry}
+    assert shown == {item.name for item in fields(record)}
+
+
+def test_all_settings_of_miners_are_shown_with_their_defaults():
+    flow = load_flow_text(with_options(new_texts("roads")["flow.yaml"]), "flow.yaml")
+    shown = yaml.safe_load(with_options(new_texts("roads")["flow.yaml"]))["corner_cases"][-1]["settings"]
+
+    assert shown.keys() == asdict(MinerSection()).keys()
+    assert flow.corner_cases[-1].settings == MinerSection()
 
 
 def test_the_options_shown_are_the_defaults():
