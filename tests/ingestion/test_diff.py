@@ -1,13 +1,19 @@
 """What a difference counts fits the snapshots that it is of."""
 
+import time
 from dataclasses import replace
+from itertools import product
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from driveflow.snapshots import Beside, write_snapshot
 from ingestion.diff import diff_snapshots
+from ingestion.diff_places import pair_places
+from ingestion.disputes import CORNERS
 from tests.ingestion.strategies import batches
 from tests.ingestion.test_merge_rules import person
 
@@ -112,6 +118,51 @@ def test_of_boxes_on_one_another_those_of_one_class_and_then_the_nearest_are_one
 
     assert _counts(found) == (0, 0, 1, 2)
     assert found["boxes_changed"]["class_name"] == 0
+
+
+def test_many_boxes_at_the_very_same_place_take_time_by_their_number_not_by_its_square(tmp_path):
+    drawn, moved = ([("car", x1)] * 4_000 for x1 in (0.0, 0.5))
+    before = time.process_time()
+
+    found = _diff(tmp_path, [*drawn, ("truck", 0.0)], [*moved, ("truck", 0.0), ("car", 1.0)])
+
+    assert _counts(found) == (1, 0, 4_000, 1)
+    assert time.process_time() - before < 10
+
+
+@given(st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=40)
+def test_boxes_on_one_another_are_paired_as_if_every_pair_were_looked_at(random):
+    sides = [_crowd(random, name) for name in "ab"]
+
+    placed = pair_places(*sides)
+
+    assert placed.pairs.select("box_id", "box_id_b").rows() == sorted(_looked_at(*sides), key=lambda pair: int(pair[0]))
+
+
+def _crowd(random, name):
+    """Return boxes at few places of one frame; ids are numbers in their order."""
+    drawn = [
+        (random.choice(["car", "truck"]), random.choice([0.0, 0.5, 1.0, 40.0]), {"box_id": str(number)})
+        for number in range(random.randint(0, 20))
+    ]
+    return pl.DataFrame(pl.from_arrow(person(name, *drawn).tables.boxes)).sort(pl.col("box_id").cast(pl.Int64))
+
+
+def _looked_at(first, second):
+    def rank(pair):
+        one, other = pair
+        off = max(abs(one[name] - other[name]) for name in CORNERS)
+        sums = sorted(sum(box[name] for name in CORNERS) for box in pair)
+        return (one["class_name"] != other["class_name"], off, *sums, int(one["box_id"]), int(other["box_id"]))
+
+    pairs = sorted(product(first.to_dicts(), second.to_dicts()), key=rank)
+    taken = {}
+    for one, other in pairs:
+        near = rank((one, other))[1] <= 1
+        if near and one["box_id"] not in taken and other["box_id"] not in taken.values():
+            taken[one["box_id"]] = other["box_id"]
+    return taken.items()
 
 
 @pytest.mark.parametrize(("key", "x1"), [("p", 0.0), ("a0", 0.0), ("a0", 5.0)])
