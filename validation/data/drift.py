@@ -18,7 +18,7 @@ from driveflow.flow.data_validation_section import DataValidationSection
 from validation.data import distances
 from validation.data.distances import Floats, Ints
 from validation.data.drift_columns import Column, drift_columns
-from validation.data.report import Check, Drift, Outcome
+from validation.data.report import GRAVEST_FIRST, Check, Drift, Outcome
 from validation.data.request import DataRequest, Prepared
 
 _EXCHANGES: Final = 200
@@ -26,7 +26,6 @@ _QUANTILE: Final = 0.95
 _BINS: Final = 64
 _MOST_CATEGORIES: Final = 200  # the rest is one
 _SEED: Final = 20_240_501
-_ORDER: Final = ("BLOCK", "NEEDS REVIEW", "PASS", "NOT JUDGED")
 _MOST_GROUPS: Final = 2_000  # of more a random part is exchanged: what chance gives there is no smaller
 
 
@@ -105,7 +104,7 @@ def _check(rows: tuple[Drift, ...], settings: DataValidationSection) -> Check:
     if not judged:
         reason = "No column has enough frames and drive groups on both sides to tell."
         return Check("drift", "NOT JUDGED", reason, n=len(rows))
-    worst = min(judged, key=lambda row: (_ORDER.index(row.outcome), -(row.effect or 0.0)))
+    worst = min(judged, key=lambda row: (GRAVEST_FIRST.index(row.outcome), -(row.effect or 0.0)))
     moved = [row.column for row in judged if row.outcome in {"BLOCK", "NEEDS REVIEW"}]
     told = f"drifted: {', '.join(moved)}" if moved else "none drifted"
     reason = f"{len(judged)} of {len(rows)} columns could be compared, {told}. {worst.column}: {worst.reason}"

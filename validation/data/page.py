@@ -9,14 +9,13 @@ from driveflow.pages import html
 from driveflow.pages.html import Cell, Column, Html, Picture, Text, Tone
 from driveflow.pages.pictures import Box, Colour, thumbnail_data_uri
 from driveflow.tables import SPLITS
-from validation.data.report import Check, DataReport, Drift, Suspect
+from validation.data.report import GRAVEST_FIRST, Check, DataReport, Drift, Suspect
 
 Pictures = Callable[[str], Pixels]
 """Returns the upright RGB pixels of a frame; raises DriveflowError where it cannot."""
 
 MAX_PICTURE_BYTES: Final = 3_000_000  # of all pictures together, so that the page stays under 5 MB
 TONES: Final[Mapping[str, Tone]] = {"PASS": "good", "BLOCK": "bad", "NEEDS REVIEW": "warn", "NOT JUDGED": "plain"}
-_ORDER: Final = ("BLOCK", "NEEDS REVIEW", "PASS", "NOT JUDGED")
 _SUSPECT: Colour = (255, 176, 0)
 _OTHER: Colour = (64, 156, 255)
 _SIDE_PX = 640
@@ -50,7 +49,7 @@ def data_page(report: DataReport, pictures: Pictures, title: str = "Data") -> st
 
 def in_order(checks: tuple[Check, ...]) -> list[Check]:
     """Return the checks, those that decided first."""
-    return sorted(checks, key=lambda check: _ORDER.index(check.outcome))
+    return sorted(checks, key=lambda check: GRAVEST_FIRST.index(check.outcome))
 
 
 def _subtitle(report: DataReport) -> Html:
@@ -77,7 +76,7 @@ def _check_row(check: Check) -> list[Cell | Text]:
     tone = TONES[check.outcome]
     return [
         check.name.replace("_", " "),
-        Cell(html.badge(check.outcome, tone), order=_ORDER.index(check.outcome)),
+        Cell(html.badge(check.outcome, tone), order=GRAVEST_FIRST.index(check.outcome)),
         html.number(check.value, 4 if check.unit.startswith(("share", "size")) else 0, below=check.unit),
         html.number(check.review, 3),
         html.number(check.block if check.block is None or check.block < 1 else None, 3),
@@ -183,7 +182,7 @@ def _drift_row(row: Drift) -> list[Cell | Text]:
     values = (row.effect, row.by_chance, row.index)
     return [
         html.name(row.column),
-        Cell(html.badge(row.outcome, TONES[row.outcome]), order=_ORDER.index(row.outcome)),
+        Cell(html.badge(row.outcome, TONES[row.outcome]), order=GRAVEST_FIRST.index(row.outcome)),
         *(html.number(value, 3) for value in values),
         html.number(row.difference, 2, sign=True),
         *(html.number(count, 0) for count in row.frames),

@@ -1,11 +1,12 @@
 """What a validation of data says, as records."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 Verdict: TypeAlias = Literal["PASS", "NEEDS REVIEW", "BLOCK"]
 Outcome: TypeAlias = Literal["PASS", "NEEDS REVIEW", "BLOCK", "NOT JUDGED"]
+GRAVEST_FIRST: Final[Sequence[Outcome]] = ("BLOCK", "NEEDS REVIEW", "PASS", "NOT JUDGED")
 Corners: TypeAlias = tuple[float, float, float, float]
 
 

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from driveflow.dimension_values import NOT_STATED
 from driveflow.errors import UsageError
 from driveflow.flow.sections import SliceSection
+from validation.model.dimensions import quoted
 from validation.model.slice_words import DIMENSIONS, sections_of
 
 _NAME: Final = re.compile(r"[A-Za-z_]\w*")
@@ -63,7 +64,7 @@ def _given(name: str, frames: pa.Table, sources: pa.Table) -> tuple[dict[str, li
         text = _spelled(value)
         literals = values.setdefault(text, [])
         literals += [
-            literal for literal in [_quoted(text) if isinstance(value, str) else text] if literal not in literals
+            literal for literal in [quoted(text) if isinstance(value, str) else text] if literal not in literals
         ]
     return values, not any(value in {None, ""} for value in given)
 
@@ -79,7 +80,3 @@ def _said(frames: pa.Table, name: str) -> list[str | float | bool | None]:
     told = [json.loads(text).get(name) if text else None for text in pc.unique(frames["attributes"]).to_pylist()]
     known = [value if isinstance(value, str | int | float | None) else None for value in told]
     return list({(type(value), value): value for value in known}.values())
-
-
-def _quoted(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"

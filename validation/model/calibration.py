@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from validation.model.match import Matches, overlap_of
 from validation.model.nearest import at_threshold
+from validation.model.precision import number_or_none
 from validation.model.scene import Bools, Floats, Scene
 
 BINS = 25
@@ -79,12 +80,14 @@ def find_calibration(scene: Scene, matches: Matches) -> Calibration | None:
     d_ece, la_ece = _d_ece(bins), _la_ece(bins)
     total = float(every.count.sum())
     per_class = tuple(
-        ClassCalibration(name, _number(d_ece[label]), _number(la_ece[label]), int(bins.count[label].sum()))
+        ClassCalibration(
+            name, number_or_none(d_ece[label]), number_or_none(la_ece[label]), int(bins.count[label].sum())
+        )
         for label, name in enumerate(scene.classes)
     )
     return Calibration(
         overlap=float(matches.thresholds[row]),
-        d_ece=_number(_d_ece(every)),
+        d_ece=number_or_none(_d_ece(every)),
         max_error=float(_gaps(every).max()) if total else None,
         la_ece=float(np.nanmean(la_ece)) if total else None,
         signed=float((every.right.sum() - every.score.sum()) / total) if total else None,
@@ -155,7 +158,3 @@ def _rows(bins: _Bins) -> tuple[ReliabilityRow, ...]:
         shares = float(bins.score[number] / count), float(right / count)
         rows.append(ReliabilityRow(low, high, int(count), *shares, mean_overlap))
     return tuple(rows)
-
-
-def _number(value: Floats | float) -> float | None:
-    return float(value) if np.isfinite(value) else None

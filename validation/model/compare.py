@@ -7,6 +7,7 @@ import numpy as np
 from driveflow.errors import InvalidInputError
 from driveflow.flow.sections import Metric
 from validation.model.evaluation import Evaluation
+from validation.model.precision import number_or_none
 from validation.model.resample import (
     RESAMPLES,
     Difference,
@@ -160,7 +161,7 @@ def estimate(model: Evaluation | Scored, metric: Metric, rows: Ints, label: int 
         return _overall("", samples, None, counts)
     value, column = float(samples.point[label]), samples.resampled[:, label]
     interval = share_interval(value, column, int(samples.drive_groups_of[label]))
-    return Estimate("", _found(value), interval, None, None, counts)
+    return Estimate("", number_or_none(value), interval, None, None, counts)
 
 
 def _samples(model: Scored, metric: Metric, rows: Ints, draws: Draws) -> Samples:
@@ -175,8 +176,10 @@ def _overall(name: str, mine: Samples, theirs: Samples | None, counts: Counts) -
     value, rows = mine.overall()
     interval = share_interval(value, rows, mine.drive_groups)
     if theirs is None:
-        return Estimate(name, _found(value), interval, None, None, counts)
-    return Estimate(name, _found(value), interval, _found(theirs.overall()[0]), difference(mine, theirs), counts)
+        return Estimate(name, number_or_none(value), interval, None, None, counts)
+    return Estimate(
+        name, number_or_none(value), interval, number_or_none(theirs.overall()[0]), difference(mine, theirs), counts
+    )
 
 
 def _of_class(challenger: Scored, mine: Samples, theirs: Samples | None, label: int) -> Estimate:
@@ -185,9 +188,9 @@ def _of_class(challenger: Scored, mine: Samples, theirs: Samples | None, label: 
     interval = share_interval(value, mine.resampled[:, label], int(mine.drive_groups_of[label]))
     counts = counts_of(challenger, counted_rows(challenger), label)
     if theirs is None:
-        return Estimate(name, _found(value), interval, None, None, counts)
+        return Estimate(name, number_or_none(value), interval, None, None, counts)
     change = class_difference(mine, theirs, label)
-    return Estimate(name, _found(value), interval, _found(float(theirs.point[label])), change, counts)
+    return Estimate(name, number_or_none(value), interval, number_or_none(float(theirs.point[label])), change, counts)
 
 
 def _of_slice(challenger: Scored, champion: Scored | None, metric: Metric, number: int, draws: Draws) -> Estimate:
@@ -213,10 +216,6 @@ def counts_of_objects(model: Scored, rows: Ints, label: int | None = None) -> Co
         within &= model.sweep.object_label == label
     frames = np.unique(model.sweep.object_frame[within])
     return Counts(len(frames), len(np.unique(model.frame_group[frames])), int(within.sum()))
-
-
-def _found(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def _short(model: Scored) -> str:

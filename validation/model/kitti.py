@@ -7,7 +7,7 @@ import numpy as np
 
 from validation.model.match import Matches
 from validation.model.nearest import at_threshold
-from validation.model.precision import Order, Part, mean_of_found, objects_of, worth
+from validation.model.precision import Order, Part, mean_of_found, number_or_none, objects_of, worth
 from validation.model.scene import Bools, Floats, Scene
 
 Difficulty: TypeAlias = Literal["easy", "moderate", "hard"]
@@ -98,4 +98,4 @@ def _of_level(scene: Scene, matches: Matches, order: Order, level: Level, object
 
 
 def _numbers(values: Floats) -> tuple[float | None, ...]:
-    return tuple(float(value) if np.isfinite(value) else None for value in values)
+    return tuple(map(number_or_none, values))

@@ -125,3 +125,8 @@ def mean_of_found(values: Floats) -> float | None:
     """Return the mean over what is a number; None where nothing is."""
     found = values[np.isfinite(values)]
     return float(found.mean()) if found.size else None
+
+
+def number_or_none(value: Floats | float) -> float | None:
+    """Return what is a number, None for what is none."""
+    return float(value) if np.isfinite(value) else None

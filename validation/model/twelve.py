@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from validation.model import count_kernel, match_kernel, order_kernel
 from validation.model.curves import RECALLS
 from validation.model.match import NONE, THRESHOLDS, Matches
+from validation.model.precision import mean_of_found, number_or_none
 from validation.model.scene import COCO_DETECTION_LIMIT, Bools, Detected, Floats, Ints, Scene, Truth
 
 Numbers: TypeAlias = Mapping[str, float | None]
@@ -68,7 +69,7 @@ class Tally:
         return CocoNumbers(
             self._overall(sums),
             self._per_class(sums),
-            tuple(_mean(sums.precision[_ALL, :, number]) for number in range(len(self.thresholds))),
+            tuple(mean_of_found(sums.precision[_ALL, :, number]) for number in range(len(self.thresholds))),
         )
 
     @cached_property
@@ -85,14 +86,14 @@ class Tally:
         return np.stack([np.bincount(truth.label[real & rows], minlength=classes) for rows in sized])
 
     def _overall(self, sums: count_kernel.Sums) -> Numbers:
-        return {name: _mean(values) for name, values in self._values(sums).items()}
+        return {name: mean_of_found(values) for name, values in self._values(sums).items()}
 
     def _per_class(self, sums: count_kernel.Sums) -> tuple[Numbers, ...]:
         """Return the means over thresholds; a class has a number at each of them or at none."""
         columns = {name: values.mean(axis=1).tolist() for name, values in self._values(sums).items() if values.size}
         rows = range(len(self.scene.classes))
         return tuple(
-            {name: _found(columns[name][row]) if name in columns else None for name in METRICS} for row in rows
+            {name: number_or_none(columns[name][row]) if name in columns else None for name in METRICS} for row in rows
         )
 
     def _values(self, sums: count_kernel.Sums) -> dict[str, Floats]:
@@ -152,12 +153,3 @@ def _detections(detected: Detected) -> match_kernel.Boxes:
 def _objects(truth: Truth) -> match_kernel.Boxes:
     size = truth.corners[:, 2:] - truth.corners[:, :2] if truth.size is None else truth.size
     return match_kernel.Boxes(truth.label, truth.frame, truth.corners, size, truth.area_px, np.zeros(0), truth.ignore)
-
-
-def _mean(values: Floats) -> float | None:
-    found = values[np.isfinite(values)]
-    return float(found.mean()) if found.size else None
-
-
-def _found(value: float) -> float | None:
-    return value if np.isfinite(value) else None

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from validation.model.match import NONE
 from validation.model.nearest import Nearest
-from validation.model.precision import Given, Order, Part, mean_of_found, objects_of, worth
+from validation.model.precision import Given, Order, Part, mean_of_found, number_or_none, objects_of, worth
 from validation.model.scene import Bools, Floats, Ints, Scene
 
 ELEVEN: Floats = np.linspace(0.0, 1.0, 11)
@@ -68,11 +68,7 @@ def _claims(nearest: Nearest, order: Order, overlap: float, counted: Bools) -> t
 def _result(scene: Scene, overlap: float, found: tuple[Floats, Floats], objects: Ints) -> Voc:
     eleven, every = found
     parts = tuple(
-        VocClass(name, _number(eleven[label]), _number(every[label]), int(objects[label]))
+        VocClass(name, number_or_none(eleven[label]), number_or_none(every[label]), int(objects[label]))
         for label, name in enumerate(scene.classes)
     )
     return Voc(overlap, mean_of_found(eleven), mean_of_found(every), parts)
-
-
-def _number(value: float) -> float | None:
-    return float(value) if np.isfinite(value) else None
