@@ -14,9 +14,10 @@ class TrailChapter:
         self._database = database
 
     def record_campaign(self, row: CampaignRow) -> None:
-        """Keep a campaign; kept again, its state and detail are the newer ones."""
+        """Keep a campaign; kept again, its state, detail and frames, which may have grown, are the newer ones."""
+        newer = ("state", "detail", "frames")
         with self._database.writing() as connection:
-            upsert(connection, CAMPAIGNS, row, ("state", "detail"), created_at=row.created_at or self._database.now())
+            upsert(connection, CAMPAIGNS, row, newer, created_at=row.created_at or self._database.now())
 
     def campaign(self, campaign_id: str) -> CampaignRow | None:
         """Return a campaign."""

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from driveflow.errors import LedgerError
@@ -25,6 +27,13 @@ def test_a_campaign_kept_again_has_the_newer_state_and_its_first_time(ledger: Le
 
     (kept,) = ledger.campaigns(flow="city")
     assert (kept.state, kept.created_at, kept.classes) == ("collected", created, ("car", "bike"))
+
+
+def test_a_campaign_that_grew_has_its_frames_of_now(ledger: Ledger):
+    ledger.record_campaign(_campaign("c1"))
+    ledger.record_campaign(replace(_campaign("c1"), frames=7))
+
+    assert ledger.campaign("c1").frames == 7
 
 
 def test_campaigns_are_found_by_flow_purpose_and_state(ledger: Ledger):
