@@ -14,6 +14,7 @@ from driveflow.storage import local
 
 _LOW_WATER = 0.8  # an eviction goes down to this share of the bound, so that it is rare
 _HEX = frozenset("0123456789abcdef")
+_FORGOTTEN = "forgotten"  # a folder with an empty file for each object that must not come back
 _TOTAL = "total_bytes"  # a file in the cache's folder: its lock lets one process write, its text is what lies here
 
 
@@ -45,6 +46,8 @@ class Cache:
     def put(self, digest: str, data: bytes) -> None:
         """Keep an object where it fits; a disk that is full, or refuses, makes the cache smaller and nothing fail.
 
+        One that was forgotten is not kept again, whoever still has its bytes.
+
         Raises:
             IntegrityError: `data` is not what `digest` says.
         """
@@ -54,6 +57,8 @@ class Cache:
         if len(data) > self.max_bytes * _LOW_WATER or path.exists():
             return
         with suppress(OSError), self._written_alone() as total:
+            if self._marker(digest).exists():
+                return
             known = _read_total(total)
             if known is None or known + len(data) > self.max_bytes:
                 known = self._evict(len(data))
@@ -73,10 +78,17 @@ class Cache:
         return data
 
     def forget(self, digest: str) -> bool:
-        """Remove an object and return whether it was here; the next eviction counts anew what is left."""
-        path = self._path(digest)
+        """Remove an object for good and return whether it was here; the next eviction counts anew what is left.
+
+        Raises:
+            StorageError: the folder cannot be written, so that the object may come back.
+        """
+        path, marker = self._path(digest), self._marker(digest)
         was_here = path.exists()
-        path.unlink(missing_ok=True)
+        with local.told("write", str(self.folder)), self._written_alone():
+            marker.parent.mkdir(exist_ok=True)
+            marker.touch()
+            path.unlink(missing_ok=True)
         return was_here
 
     def size_bytes(self) -> int:
@@ -106,6 +118,9 @@ class Cache:
         with os.fdopen(os.open(self.folder / _TOTAL, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666), "r+b") as file:
             fcntl.flock(file, fcntl.LOCK_EX)  # of this open file, so it holds off threads too
             yield file
+
+    def _marker(self, digest: str) -> Path:
+        return self.folder / _FORGOTTEN / digest
 
     def _path(self, digest: str) -> Path:
         if len(digest) != 64 or not _HEX.issuperset(digest):

@@ -30,7 +30,8 @@ def test_on_s3_shards_lose_the_frame_and_objects_of_the_delivery_stay(s3_store, 
     batch = import_batch(BatchRequest(section, delivery, TAXONOMY, store, list_batch(delivery)))
     snapshot = write_snapshot(store, batch.tables, batch.beside, {"step": "import_batch"})
     cache = Cache(tmp_path / "cache", 1 << 20)
-    PixelReader(snapshot.locations(), cache).read(digest_bytes(GONE))
+    before = PixelReader(snapshot.locations(), cache)
+    before.read(digest_bytes(GONE))
 
     ids = (digest_bytes(GONE), digest_bytes(LOOSE))
     request = Withdrawal(frame_ids=ids, reason="law", who="ann", at="2026-01-01T00:00:00.000000Z")
@@ -39,7 +40,8 @@ def test_on_s3_shards_lose_the_frame_and_objects_of_the_delivery_stay(s3_store, 
     assert {trace.kind for trace in packed_away.purged} == {"shard", "cache"}
     assert [trace.uri for trace in loose.remaining] == [f"{delivery}/loose.jpg"]
     assert read_bytes(f"{delivery}/loose.jpg") == LOOSE
-    assert cache.get(digest_bytes(GONE)) is None
+    assert before.read(digest_bytes(LOOSE)) == LOOSE  # by a reader that was opened before
+    assert [cache.get(name) for name in ids] == [None, None]
     assert not any(GONE in read_bytes(item.uri) for item in list_objects(store))
     pixels = PixelReader(snapshot.locations())
     assert pixels.read(digest_bytes(KEPT)) == KEPT

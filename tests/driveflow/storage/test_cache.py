@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from driveflow.canonical import digest_bytes
-from driveflow.errors import IntegrityError, InvalidInputError
+from driveflow.errors import IntegrityError, InvalidInputError, StorageError
 from driveflow.storage.cache import Cache
 from driveflow.storage.local import TEMPORARY_PREFIX
 
@@ -48,6 +48,35 @@ def test_a_damaged_object_is_removed_and_fetched_again(tmp_path: Path):
     assert cache.get(digest) is None
     assert cache.read(digest, lambda: b"hello") == b"hello"
     assert cache.get(digest) == b"hello"
+
+
+def test_an_object_that_was_forgotten_does_not_come_back(tmp_path: Path):
+    digest = digest_bytes(b"hello")
+    cache, of_another_process = (Cache(tmp_path / "cache", 1000) for _ in range(2))
+    cache.put(digest, b"hello")
+
+    assert cache.forget(digest)
+    assert of_another_process.read(digest, lambda: b"hello") == b"hello"
+
+    assert cache.get(digest) is None
+    assert cache.size_bytes() == 0
+    assert not cache.forget(digest)
+
+
+def test_an_object_is_forgotten_before_there_is_a_cache(tmp_path: Path):
+    digest = digest_bytes(b"hello")
+    Cache(tmp_path / "cache", 1000).forget(digest)
+
+    Cache(tmp_path / "cache", 1000).put(digest, b"hello")
+
+    assert Cache(tmp_path / "cache", 1000).get(digest) is None
+
+
+def test_a_cache_that_cannot_be_written_forgets_nothing_and_says_so(tmp_path: Path):
+    (tmp_path / "cache").write_bytes(b"no folder")
+
+    with pytest.raises(StorageError, match=r"Cannot write .*/cache"):
+        Cache(tmp_path / "cache", 1000).forget(digest_bytes(b"hello"))
 
 
 def test_the_cache_stays_in_bounds_and_forgets_what_was_used_least_recently(tmp_path: Path):
