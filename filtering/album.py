@@ -7,12 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from driveflow.errors import DriveflowError
-from driveflow.images.decode import Pixels as Image
-from driveflow.images.decode import decode_rgb
+from driveflow.images.decode import Pixels, decode_rgb
+from driveflow.images.frame_bytes import FrameBytes
 from driveflow.pages import html
 from driveflow.pages.pictures import Box, Colour, thumbnail_data_uri
 from driveflow.snapshots import SnapshotTables
-from filtering.fingerprint import Pixels
 
 _SIDE_PX, _QUALITY = 280, 70
 _PAIR_HEIGHT_PX, _GAP_PX = 200, 6
@@ -25,7 +24,7 @@ class Album:
     """Makes pictures of frames with their boxes; frames that cannot be read are left out."""
 
     tables: SnapshotTables
-    pixels: Pixels
+    pixels: FrameBytes
     predictions: pa.Table | None = None
     names: Mapping[str, str] = field(default_factory=dict)
     boxes: dict[str, list[Box]] = field(default_factory=dict)
@@ -64,7 +63,7 @@ class Album:
         caption = html.join([html.path(names[0]), " | ", html.path(names[1]), f" {more}"])
         return html.Picture(uri, f"kept {names[0]}, {right} {names[1]}", caption)
 
-    def _image(self, frame_id: str) -> Image | None:
+    def _image(self, frame_id: str) -> Pixels | None:
         try:
             return decode_rgb(self.pixels.read(frame_id))
         except DriveflowError:
@@ -85,7 +84,7 @@ def _gallery(pictures: Sequence[html.Picture | None], caption: str) -> html.Html
     return html.gallery(shown, caption) if shown else html.paragraph("No picture to show.")
 
 
-def _side_by_side(left: Image, right: Image) -> Image:
+def _side_by_side(left: Pixels, right: Pixels) -> Pixels:
     import cv2
 
     parts = []

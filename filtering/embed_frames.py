@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from driveflow.embeddings.embedder import Embedder, Vectors
 from driveflow.embeddings.vector_store import VectorStore
 from driveflow.errors import BrokenDataError, IntegrityError, NotFoundError
+from driveflow.images.frame_bytes import FrameBytes
 from driveflow.progress import Progress, silent
-from filtering.fingerprint import Pixels
 
 _CHUNK_FRAMES: Final = 256  # kept together: what a killed run has to do again
 
@@ -30,7 +30,7 @@ class EmbedCounts:
 
 def embed_frames(
     frame_ids: pa.Array | pa.ChunkedArray | Sequence[str],
-    pixels: Pixels,
+    pixels: FrameBytes,
     embedder: Embedder,
     store: VectorStore,
     progress: Progress = silent,
@@ -61,7 +61,7 @@ def embed_frames(
     return EmbedCounts(embedded, len(known), len(missing) - embedded)
 
 
-def _embed_one(frame_id: str, pixels: Pixels, embedder: Embedder) -> Vectors | None:
+def _embed_one(frame_id: str, pixels: FrameBytes, embedder: Embedder) -> Vectors | None:
     try:
         data = pixels.read(frame_id)
     except (NotFoundError, IntegrityError):

@@ -12,11 +12,11 @@ import pyarrow.compute as pc
 from driveflow.canonical import canonical_json
 from driveflow.errors import DriveflowError
 from driveflow.flow.sections import NearDuplicateSection
+from driveflow.images.frame_bytes import FrameBytes
 from driveflow.images.pixel_digest import pixel_digest
 from driveflow.neighbours.leader_scan import NamedPairs
 from driveflow.snapshots import SnapshotTables
 from filtering.distinct import joined, pairs_of
-from filtering.fingerprint import Pixels
 from filtering.near_duplicates import Candidates, Mask, Twins, asking_order, thin
 from filtering.pixel_digests import PixelDigests
 from filtering.places import Ints
@@ -35,7 +35,7 @@ class Lookalikes:
 
     look: Ints
     tables: SnapshotTables
-    pixels: Pixels
+    pixels: FrameBytes
     digests: PixelDigests | None = None
 
 
@@ -100,7 +100,7 @@ def _digests(names: Sequence[str], alike: Lookalikes) -> dict[str, str]:
     return held | found
 
 
-def digest_or_none(frame_id: str, pixels: Pixels) -> str | None:
+def digest_or_none(frame_id: str, pixels: FrameBytes) -> str | None:
     """Return the digest of a frame's pixels; None where they cannot be read."""
     try:
         return pixel_digest(pixels.read(frame_id))

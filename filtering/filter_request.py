@@ -10,10 +10,10 @@ import pyarrow.compute as pc
 from driveflow.by_hand import ByHand
 from driveflow.embeddings.vector_store import VectorSource
 from driveflow.flow.sections import CornerCaseSection, FilterSection
+from driveflow.images.frame_bytes import FrameBytes
 from driveflow.predicates import Mask
 from driveflow.snapshots import SnapshotTables
 from filtering.decisions import Ints
-from filtering.fingerprint import Pixels
 from filtering.kept_index import KeptIndex
 from filtering.measured import MeasuredFrames
 from filtering.pixel_digests import PixelDigests
@@ -35,7 +35,7 @@ class FilterRequest:
     filters: FilterSection
     corner_cases: Sequence[CornerCaseSection] = ()
     predictions: pa.Table | None = None
-    pixels: Pixels | None = None
+    pixels: FrameBytes | None = None
     by_hand: ByHand = field(default_factory=ByHand)
     vectors: VectorSource | None = None
     arrival: tuple[str, ...] = ()

@@ -5,25 +5,18 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields
 from time import monotonic
-from typing import Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.errors import BrokenDataError, IntegrityError, NotFoundError
+from driveflow.images.frame_bytes import FrameBytes
 from driveflow.images.signals import Signals, measure
 from driveflow.progress import Progress, silent
 from driveflow.signal_store import SignalStore
 
 _CHUNK_FRAMES = 1_000  # kept together: what a killed run has to measure again
-
-
-class Pixels(Protocol):
-    """Where the encoded bytes of frames come from; must be safe to use from many threads."""
-
-    def read(self, frame_id: str) -> bytes:
-        """Return the encoded bytes of a frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +44,7 @@ class _Row:
 
 def fingerprint_frames(
     frame_ids: pa.Array | pa.ChunkedArray | Sequence[str],
-    pixels: Pixels,
+    pixels: FrameBytes,
     store: SignalStore,
     progress: Progress = silent,
     workers: int | None = None,
@@ -96,7 +89,7 @@ def _told(done: int, seconds: float) -> str:
 
 
 def _measured(
-    frame_ids: Sequence[str], pixels: Pixels, pool: ThreadPoolExecutor, note: Callable[[int], None]
+    frame_ids: Sequence[str], pixels: FrameBytes, pool: ThreadPoolExecutor, note: Callable[[int], None]
 ) -> Iterator[list[_Row]]:
     done = 0
     for start in range(0, len(frame_ids), _CHUNK_FRAMES):
@@ -108,7 +101,7 @@ def _measured(
         yield rows
 
 
-def _measure_one(frame_id: str, pixels: Pixels) -> _Row:
+def _measure_one(frame_id: str, pixels: FrameBytes) -> _Row:
     try:
         return _Row(frame_id, measure(pixels.read(frame_id)))
     except BrokenDataError as error:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from driveflow.images.frame_bytes import FrameBytes
 from driveflow.pages import html
 from driveflow.pages.svg import Bar, bar_chart
 from filtering import shown as parts
@@ -14,7 +15,6 @@ from filtering.borderline import judged_frames, near_misses
 from filtering.corner_cases import CornerCaseRequest, Selection
 from filtering.filter_frames import FilterOutcome, FilterRequest
 from filtering.finds import Find
-from filtering.fingerprint import Pixels
 from filtering.shown import most, small_enough
 
 _PAIRS, _MISSES, _BORDERLINE, _FOUND = 12, 6, 4, 8  # pictures a section shows at most
@@ -30,7 +30,7 @@ _CONTENTS = (
 )
 
 
-def filter_gallery(request: FilterRequest, outcome: FilterOutcome, pixels: Pixels) -> str:
+def filter_gallery(request: FilterRequest, outcome: FilterOutcome, pixels: FrameBytes) -> str:
     """Return the page of a filter run: counts by reason, kept beside dropped twins, what lies around each limit.
 
     The page stays under 5 MB: where pictures are larger than usual, fewer are shown.
@@ -68,7 +68,7 @@ def filter_gallery(request: FilterRequest, outcome: FilterOutcome, pixels: Pixel
     return small_enough(build)
 
 
-def selection_gallery(request: CornerCaseRequest, selection: Selection, pixels: Pixels) -> str:
+def selection_gallery(request: CornerCaseRequest, selection: Selection, pixels: FrameBytes) -> str:
     """Return the page of a selection: how many frames for which reason, and pictures of what each rule found."""
     album = Album(request.tables, pixels, request.predictions)
     rows = selection.table.to_pylist()
@@ -91,7 +91,8 @@ def selection_gallery(request: CornerCaseRequest, selection: Selection, pixels: 
         for name, found in groups.items():
             shown = [(frame_id, name, "") for frame_id in found[: most(_FOUND, share)]]
             note = html.paragraph(told[name]) if name in told else ""
-            body.append(html.section(f"{name}: {len(found)} frames", note, album.row(shown, name)))
+            title = f"{name}: {shown_of(len(found), len(shown), 'frame')}"
+            body.append(html.section(title, note, album.row(shown, name)))
         body += [
             _finds(item, album, share) for item in selection.finds if item.miner != "rule" or item.name not in groups
         ]
@@ -116,12 +117,12 @@ def _finds(found: Find, album: Album, share: float) -> html.Html:
     """Show what a miner found, the most wanted first, those that cost no budget too."""
     ranked = list(zip(found.frame_ids, found.scores, strict=True))[: most(_FOUND, share)]
     shown = [(frame_id, found.name, f"{score:g}") for frame_id, score in ranked]
-    note = f"{len(found.frame_ids):,} found, {found.taken:,} taken. {_score_of(found)}"
+    note = f"{len(found.frame_ids):,} found, {found.taken:,} taken, {len(shown):,} shown. {_score_of(found)}"
     return html.section(f"{found.name}, by {found.miner}", html.paragraph(note), album.row(shown, found.name))
 
 
 def _score_of(found: Find) -> str:
-    return f"Score: {found.formula}; {found.unit}; compared with {found.reference}."
+    return f"Score: {found.formula}; {found.unit}; compared with {"nothing" if found.reference == "none" else found.reference}."
 
 
 def _overview(counts: Mapping[str, int]) -> html.Html:
@@ -141,7 +142,7 @@ def _shielded(decisions: pa.Table, album: Album, share: float) -> html.Html:
     if not found:
         return html.paragraph("None.")
     shown = [(row["frame_id"], "spared", row["detail"]) for row in found[: most(_FOUND, share)]]
-    return html.join([html.paragraph(f"{len(found):,} frames."), album.row(shown, "spared")])
+    return html.join([html.paragraph(f"{shown_of(len(found), len(shown), 'frame')}."), album.row(shown, "spared")])
 
 
 def _quarantined(quarantine: pa.Table) -> html.Html:
@@ -150,6 +151,6 @@ def _quarantined(quarantine: pa.Table) -> html.Html:
     columns = [html.Column("batch"), html.Column("file"), html.Column("reason"), html.Column("what is wrong")]
     rows = [
         [html.name(row["batch"]), html.path(row["path"]), row["reason"], row["detail"] or ""]
-        for row in quarantine.slice(0, 200).to_pylist()
+        for row in quarantine.slice(0, _MOST_FILES).to_pylist()
     ]
-    return html.table(columns, rows, f"{quarantine.num_rows:,} files")
+    return html.table(columns, rows, shown_of(quarantine.num_rows, len(rows), "file"))

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
+from driveflow.images.frame_bytes import FrameBytes
 from driveflow.pages import html
 from driveflow.pages.curves import Curve, Scale, curve_chart
 from filtering.album import Album
 from filtering.borderline import near_misses
-from filtering.fingerprint import Pixels
 from filtering.preview import SHARES, LimitPreview, Preview
 from filtering.shown import around_limits, missed, most, reasons, small_enough, twins
 from filtering.sweeps import Sweep
@@ -29,7 +29,7 @@ _SECTIONS: Final = {
 }
 
 
-def preview_page(seen: Preview, pixels: Pixels) -> str:
+def preview_page(seen: Preview, pixels: FrameBytes) -> str:
     """Return the page; it needs nothing beside itself and stays under 5 MB."""
     album = Album(seen.request.tables, pixels, seen.request.predictions)
     misses = near_misses(seen.request, seen.outcome, _MISSES)

@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 
 from driveflow.embeddings.vector_store import FrameVectors
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
+from driveflow.images.frame_bytes import FrameBytes
 from driveflow.neighbours.cosine_kernel import distance
 from driveflow.neighbours.hamming import distances_bits
 from filtering.arrivals import arrivals, until_arrival
 from filtering.decisions import Floats, Mask
 from filtering.equal_pixels import digest_or_none
-from filtering.fingerprint import Pixels
 from filtering.near_duplicates import BY_VECTOR, EQUAL_PIXELS, MIN_GAP, MIN_GAP_M, REASONS
 from filtering.pair_relations import PairRelations, joined_relations, pair_relations
 from filtering.places import sightings
@@ -63,7 +63,7 @@ class Evidence:
     signals: pa.Table
     sources: pa.Table
     filters: FilterSection
-    pixels: Pixels | None = None
+    pixels: FrameBytes | None = None
     vectors: FrameVectors | None = None
     arrival: tuple[str, ...] = ()
 
@@ -163,7 +163,7 @@ def _check_gaps(pairs: _Pairs, faults: _Faults, rule: str, gap: Floats, measure:
     )
 
 
-def _check_pixels(pairs: _Pairs, faults: _Faults, pixels: Pixels | None) -> None:
+def _check_pixels(pairs: _Pairs, faults: _Faults, pixels: FrameBytes | None) -> None:
     """Decode both frames of each pair of equal pixels again."""
     if pixels is None:
         return

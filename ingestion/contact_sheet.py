@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow.errors import DriveflowError
 from driveflow.images.decode import decode_rgb
+from driveflow.images.frame_bytes import FrameBytes
 from driveflow.pages import html
 from driveflow.pages.pictures import Box, Colour, thumbnail_data_uri
 from driveflow.snapshots import Snapshot
@@ -22,13 +23,6 @@ _COLOURS: tuple[Colour, ...] = (
 _IGNORED: Colour = (150, 150, 150)
 
 
-class Pixels(Protocol):
-    """Encoded bytes of frames."""
-
-    def read(self, frame_id: str) -> bytes:
-        """Return the bytes of a frame."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Shown:
     """What the page says of one frame."""
@@ -39,7 +33,7 @@ class _Shown:
     boxes: Sequence[Box]
 
 
-def contact_sheet(snapshot: Snapshot, pixels: Pixels, facts: Mapping[str, Any]) -> str:
+def contact_sheet(snapshot: Snapshot, pixels: FrameBytes, facts: Mapping[str, Any]) -> str:
     """Return a page of up to 24 frames, drawn from all over the snapshot, with `facts` from `describe_snapshot`."""
     cards = [html.Card(name.replace("_", " "), f"{facts[name]:,}") for name in ("frames", "labeled", "drives")]
     boxes = sum(row["boxes"] for row in facts["classes"])
@@ -87,12 +81,12 @@ def _box(row: Mapping[str, Any], classes: Sequence[str]) -> Box:
     return row["x1"], row["y1"], row["x2"], row["y2"], label, colour, predicted
 
 
-def _pictures(chosen: Sequence[_Shown], pixels: Pixels) -> Iterator[html.Picture]:
+def _pictures(chosen: Sequence[_Shown], pixels: FrameBytes) -> Iterator[html.Picture]:
     for shown in chosen:
         try:
             image = decode_rgb(pixels.read(shown.frame_id))
         except DriveflowError:  # gone or damaged since: the page shows the others
             continue
-        count = f"{len(shown.boxes)} boxes, {shown.split}"
+        count = f"{how_many(len(shown.boxes), 'box', 'boxes')}, {shown.split}"
         caption = html.join([html.path(shown.name), " ", html.code(shown.frame_id[:12]), f" {count}"])
         yield html.Picture(thumbnail_data_uri(image, shown.boxes, _SIDE_PX, _QUALITY), shown.name, caption)

@@ -3,21 +3,14 @@
 import random
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from driveflow.canonical import Json
 from driveflow.errors import DriveflowError, IntegrityError, NotFoundError
+from driveflow.images.frame_bytes import FrameBytes
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import Snapshot
 
 _REPORT_EVERY = 64
-
-
-class Pixels(Protocol):
-    """Encoded bytes of frames, checked against their digest."""
-
-    def read(self, frame_id: str) -> bytes:
-        """Return the bytes of a frame."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +49,7 @@ class FrameCheck:
 
 def verify_frames(
     snapshot: Snapshot,
-    pixels: Pixels,
+    pixels: FrameBytes,
     withdrawn: Collection[str],
     sample: int = 0,
     progress: Progress = silent,
@@ -74,7 +67,7 @@ def verify_frames(
 
 
 def _troubles(
-    frame_ids: Sequence[str], pixels: Pixels, withdrawn: Collection[str], progress: Progress
+    frame_ids: Sequence[str], pixels: FrameBytes, withdrawn: Collection[str], progress: Progress
 ) -> Iterator[FrameTrouble]:
     for number, frame_id in enumerate(frame_ids, 1):
         if number % _REPORT_EVERY == 0 or number == len(frame_ids):

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +12,7 @@ from driveflow import tables as columns
 from driveflow.canonical import Json
 from driveflow.errors import BrokenDataError, DriveflowError, IntegrityError, InvalidInputError, NotFoundError
 from driveflow.flow.sections import LabelingSection
+from driveflow.images.frame_bytes import FrameBytes
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import SnapshotTables
 from driveflow.storage.objects import join, list_objects, write_bytes
@@ -48,13 +49,6 @@ _EXTENSIONS = {
 }
 
 
-class Pixels(Protocol):
-    """Gives the encoded bytes of a frame, checked against its id."""
-
-    def read(self, frame_id: str) -> bytes:
-        """Return the bytes."""
-
-
 @dataclass(frozen=True, slots=True)
 class HandOffRequest:
     """What to send: the frames of `selection` (frame_id, in order of rank) that lack any of `classes`.
@@ -65,7 +59,7 @@ class HandOffRequest:
     tables: SnapshotTables
     selection: pa.Table
     classes: tuple[str, ...]
-    pixels: Pixels
+    pixels: FrameBytes
     prelabels: pa.Table | None
     labeling: LabelingSection
     purpose: Purpose

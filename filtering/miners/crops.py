@@ -12,11 +12,10 @@ from driveflow.canonical import digest
 from driveflow.embeddings.embedder import Embedder
 from driveflow.embeddings.vector_store import VectorStore
 from driveflow.errors import BrokenDataError, IntegrityError, NotFoundError
-from driveflow.images.decode import Pixels as Image
-from driveflow.images.decode import decode_rgb
+from driveflow.images.decode import Pixels, decode_rgb
+from driveflow.images.frame_bytes import FrameBytes
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import SnapshotTables
-from filtering.fingerprint import Pixels
 from filtering.miners.material import ObjectVectors
 from filtering.rarity import evidence
 
@@ -51,7 +50,7 @@ class ObjectRequest:
 
 
 def embed_objects(
-    request: ObjectRequest, pixels: Pixels, embedder: Embedder, store: VectorStore, progress: Progress = silent
+    request: ObjectRequest, pixels: FrameBytes, embedder: Embedder, store: VectorStore, progress: Progress = silent
 ) -> ObjectVectors:
     """Return the vector of each object; frames that cannot be read have none."""
     boxes = request.boxes()
@@ -70,7 +69,7 @@ def embed_objects(
     )
 
 
-def cut(image: Image, corners: Sequence[float]) -> Image:
+def cut(image: Pixels, corners: Sequence[float]) -> Pixels:
     """Return the part of `image` in and a tenth around a box, at least a pixel of it."""
     height, width = image.shape[:2]
     x1, y1, x2, y2 = corners
@@ -82,7 +81,7 @@ def cut(image: Image, corners: Sequence[float]) -> Image:
 
 
 def _embed_chunk(
-    frames: Sequence[str], boxes: pa.Table, pixels: Pixels, embedder: Embedder, store: VectorStore
+    frames: Sequence[str], boxes: pa.Table, pixels: FrameBytes, embedder: Embedder, store: VectorStore
 ) -> None:
     keys: list[str] = []
     vectors = []
@@ -96,14 +95,14 @@ def _embed_chunk(
         store.append(keys, np.concatenate(vectors))
 
 
-def _image(frame_id: str, pixels: Pixels) -> Image | None:
+def _image(frame_id: str, pixels: FrameBytes) -> Pixels | None:
     try:
         return decode_rgb(pixels.read(frame_id))
     except (NotFoundError, IntegrityError, BrokenDataError):
         return None
 
 
-def _png(image: Image) -> bytes:
+def _png(image: Pixels) -> bytes:
     import cv2
 
     return bytes(cv2.imencode(".png", np.ascontiguousarray(image[:, :, ::-1]))[1])
