@@ -118,7 +118,7 @@ class FrameReader:
             raise _RefusedFrameError("broken_frame", f"'boxes' is no list of at most {MAX_BOXES}")
         try:
             answer = msgspec.convert({**value, "boxes": []}, ReturnedFrame)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
             raise _RefusedFrameError("broken_frame", f"frame {reprlib.repr(value.get('frame_id'))}: {error}") from error
         reading.unknown += [f"frames[].{name}" for name in unknown_fields(value, ReturnedFrame)]
         if answer.frame_id not in frames:
@@ -216,7 +216,7 @@ class _BoxSorter:
     def _sort_one(self, value: object, found: _Sorted) -> None:
         try:
             box = msgspec.convert(value, ReturnedBox)
-        except msgspec.ValidationError as error:
+        except (msgspec.ValidationError, UnicodeEncodeError) as error:
             self._broken(value, f"box {reprlib.repr(value)}: {error}", found)
             return
         if isinstance(value, dict):

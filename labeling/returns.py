@@ -89,7 +89,7 @@ def parse_return(raw: RawReturn, known: Mapping[str, CampaignManifest]) -> Retur
         raise BrokenDataError("not_a_return", f"'frames' is {_kind(frames)}, not a list of at most {_MAX_FRAMES}")
     try:
         head = msgspec.convert({**value, "frames": []}, ReturnFile)
-    except msgspec.ValidationError as error:
+    except (msgspec.ValidationError, UnicodeEncodeError) as error:
         raise BrokenDataError("not_a_return", str(error)) from error
     _check_campaign(raw, head, known)
     _refuse_shares(frames)

@@ -51,6 +51,7 @@ GOOD = return_text(about("b", box()))
         (b'{"campaign_id":"c1","purpose":"train","frames":{}}', "not_a_return"),
         (b'{"campaign_id":1,"purpose":"train","frames":[]}', "not_a_return"),
         (b'{"campaign_id":"c1","purpose":"train","frames":[],"annotator":"\\ud800"}', "not_a_return"),
+        (b'{"campaign_id":"c1","purpose":"\\ud800","frames":[]}', "not_a_return"),
         (b'{"campaign_id":"c1","purpose":"train","frames":[],"returned_at":"yesterday"}', "bad_time"),
         (b'{"campaign_id":"c1","purpose":"train","frames":[],"returned_at":"2026-01-31T12:00:00"}', "bad_time"),
         (b'{"campaign_id":"c2","purpose":"train","frames":[]}', "wrong_campaign"),
@@ -98,6 +99,7 @@ def test_a_file_over_the_limit_is_quarantined_unread():
         (about("a", {"x1": 1}), "broken_box"),
         (about("a", classes=["bicycle"]), "unknown_class"),
         ({**about("a"), "frame_id": "\ud800"}, "unknown_frame"),
+        ({**about("a"), "width": "\ud800"}, "broken_frame"),
     ],
 )
 def test_ac_c7_one_bad_frame_does_not_reject_the_whole_import(frame, reason):
@@ -120,6 +122,7 @@ def test_ac_c7_one_bad_frame_does_not_reject_the_whole_import(frame, reason):
         ({**box(), "attributes": {"a": float("nan")}}, "broken_box"),
         ({**box(), "box_id": "\ud800"}, "broken_box"),
         ({**box(), "box_id": 7}, "broken_box"),
+        ({**box(), "x1": "\ud800"}, "broken_box"),
         ({**box(), "x2": 10**400}, "broken_box"),
         ({**box(), "x2": 10**30}, "outside"),
         ({**box(), "rotation": 30}, "turned"),
