@@ -96,6 +96,7 @@ class Carries:
     other_attributes: Fits | None = None  # for keys that `attributes` does not name
     kind: Callable[[str, Json], str] | None = None  # where an attribute is of one kind in all boxes of a class: which
     flags: frozenset[str] = frozenset()  # attributes that make an ignore region of a box
+    together: frozenset[str] = frozenset()  # attributes of which all have a place, or none
     keys: Callable[[str], bool] = bool  # names of attributes that the format can spell
     frame_attributes: Callable[[str, Json], bool] | None = None  # no place for them: text goes to metadata.csv
     annotator: bool = False
@@ -113,7 +114,10 @@ class Carries:
 
     def fitting(self, attributes: Mapping[str, Json], *, ignored: bool = False) -> dict[str, Json]:
         """Return the attributes of a box that come back as they are."""
-        return {key: value for key, value in attributes.items() if self.fits(key, value, ignored=ignored)}
+        found = {key: value for key, value in attributes.items() if self.fits(key, value, ignored=ignored)}
+        if self.together <= found.keys():
+            return found
+        return {key: value for key, value in found.items() if key not in self.together}
 
 
 def spellings(classes: Sequence[str], spelled: Callable[[str], str]) -> dict[str, str]:

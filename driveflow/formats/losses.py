@@ -2,9 +2,9 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import Final
+from typing import Final, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,6 +15,7 @@ from driveflow.formats.carries import Carries, spellings
 from driveflow.formats.export import Export, has_cell
 from driveflow.formats.frame_walk import class_lists
 
+Said: TypeAlias = Mapping[str, Json]
 _AT_ONCE: Final = 65_536
 _ROUNDING_PX: Final = 0.5  # cut by less is rounding
 
@@ -116,8 +117,8 @@ def _attributes(export: Export, carries: Carries) -> Iterator[str]:
     if carries.ignore == "every class":
         yield from _unfit(regions, _of_regions, what, "ignore regions")
     elif carries.ignore == "yes":
-        yield from _unfit(regions, partial(carries.fits, ignored=True), what, "ignore regions")
-    yield from _unfit(kept.filter(pc.invert(kept["ignore"]))["attributes"], carries.fits, what, "boxes")
+        yield from _unfit(regions, partial(carries.fitting, ignored=True), what, "ignore regions")
+    yield from _unfit(kept.filter(pc.invert(kept["ignore"]))["attributes"], carries.fitting, what, "boxes")
 
 
 def _mixed(export: Export, carries: Carries) -> Iterator[str]:
@@ -144,7 +145,10 @@ def _of_frames(export: Export, carries: Carries) -> Iterator[str]:
     def fits(name: str, value: Json) -> bool:
         return judge(name, value) if judge else beside and has_cell(name, value)
 
-    yield from _unfit(export.frames["attributes"], fits, f"{carries.title} has no place for", "frames")
+    def fitting(said: Said) -> Said:
+        return {name: value for name, value in said.items() if fits(name, value)}
+
+    yield from _unfit(export.frames["attributes"], fitting, f"{carries.title} has no place for", "frames")
 
 
 def _cut(export: Export, carries: Carries) -> Iterator[str]:
@@ -161,15 +165,13 @@ def _cut(export: Export, carries: Carries) -> Iterator[str]:
         yield f"{carries.title} has no boxes beyond the edge of the picture: {beyond} boxes are cut there."
 
 
-def _unfit(texts: pa.ChunkedArray, fits: Callable[[str, Json], bool], what: str, whose: str) -> Iterator[str]:
+def _unfit(texts: pa.ChunkedArray, fitting: Callable[[Said], Said], what: str, whose: str) -> Iterator[str]:
     """Yield a sentence for each attribute of which values do not fit."""
     lost: Counter[str] = Counter()
     for said, rows in _said(texts):
-        for key, value in said.items():
-            lost[key] += 0 if fits(key, value) else rows
+        lost.update(dict.fromkeys(said.keys() - fitting(said).keys(), rows))
     for key, rows in sorted(lost.items()):
-        if rows:
-            yield f"{what} the attribute {key!r} of {rows} {whose}."
+        yield f"{what} the attribute {key!r} of {rows} {whose}."
 
 
 def _said(texts: pa.ChunkedArray) -> Iterator[tuple[dict[str, Json], int]]:
@@ -190,5 +192,6 @@ def _true(values: pa.ChunkedArray) -> int:
     return int(pc.sum(values).as_py() or 0)
 
 
-def _of_regions(name: str, value: Json) -> bool:  # noqa: ARG001 the face of `fits`
-    return name == "foreign_class"  # what the data that was read calls it; the next reader says what it found
+def _of_regions(said: Said) -> Said:
+    """Return what the data that was read calls a region: the next reader says what it found."""
+    return {name: value for name, value in said.items() if name == "foreign_class"}

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -25,8 +26,9 @@ def _visibility(value: Json) -> bool:
     return value == "unknown"  # as our reader says of occlusion 3
 
 
-def _three(value: Json) -> bool:
-    return isinstance(value, list) and len(value) == 3 and all(map(number, value))
+def _three(value: Json, beyond: float) -> bool:
+    """Tell whether a value is three numbers `beyond` one that stands for none."""
+    return isinstance(value, list) and len(value) == 3 and all(number(part) and part > beyond for part in value)
 
 
 def _word(class_name: str) -> str:
@@ -39,8 +41,9 @@ KITTI: Final = Carries(
     title="KITTI", ignore="every class", spelled=_word,
     attributes={
         "truncated": share, "occluded": _occlusion, "visibility": _visibility, "alpha": number,
-        "dimensions": _three, "location": _three, "rotation_y": number,
+        "dimensions": partial(_three, beyond=0), "location": partial(_three, beyond=-1000), "rotation_y": number,
     },
+    together=frozenset(["dimensions", "location", "rotation_y"]),
 )  # fmt: skip
 
 
@@ -83,7 +86,7 @@ def _number(value: Json) -> float:
 
 def _in_3d(said: Mapping[str, Json]) -> str:
     """Return height, width, length, place and turn; all of them or none."""
-    if not {"dimensions", "location", "rotation_y"} <= said.keys():
+    if not KITTI.together <= said.keys():
         return _NO_3D
     dimensions, location = said["dimensions"], said["location"]
     assert isinstance(dimensions, list)

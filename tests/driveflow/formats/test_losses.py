@@ -184,3 +184,20 @@ def test_an_attribute_that_would_be_read_as_something_else_is_refused(name, key,
     (sentence,) = _lost(name, [A], [box(A, "a", attributes={key: value})])
 
     assert sentence.endswith(f"has no place for the attribute {key!r} of 1 boxes.")
+
+
+@pytest.mark.parametrize(
+    ("said", "lost"),
+    [
+        ({"dimensions": [1, 2, 3], "location": [0, 1, 20], "rotation_y": 0.5}, []),
+        ({"dimensions": [1, 2, 3], "rotation_y": 0.5}, ["dimensions", "rotation_y"]),
+        (
+            {"dimensions": [1, 2, 0], "location": [0, 1, 20], "rotation_y": 0.5},
+            ["dimensions", "location", "rotation_y"],
+        ),
+    ],
+)
+def test_kitti_has_a_place_for_all_of_a_box_in_space_or_for_none(said, lost):
+    found = _lost("kitti", [A], [box(A, "a", attributes=said)])
+
+    assert found == tuple(f"KITTI has no place for the attribute {key!r} of 1 boxes." for key in lost)
