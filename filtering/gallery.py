@@ -8,6 +8,7 @@ import pyarrow.compute as pc
 
 from driveflow.images.frame_bytes import FrameBytes
 from driveflow.pages import html
+from driveflow.pages.how_many import shown_of
 from driveflow.pages.svg import Bar, bar_chart
 from filtering import shown as parts
 from filtering.album import Album
@@ -18,6 +19,7 @@ from filtering.finds import Find
 from filtering.shown import most, small_enough
 
 _PAIRS, _MISSES, _BORDERLINE, _FOUND = 12, 6, 4, 8  # pictures a section shows at most
+_MOST_FILES = 200  # rows of the quarantine
 _NAMES = {"budget": "rest of the budget"}  # what was chosen for no reason of its own
 _SPARED = ("corner_case", "rare_by_pixels")
 _CONTENTS = (
@@ -117,12 +119,13 @@ def _finds(found: Find, album: Album, share: float) -> html.Html:
     """Show what a miner found, the most wanted first, those that cost no budget too."""
     ranked = list(zip(found.frame_ids, found.scores, strict=True))[: most(_FOUND, share)]
     shown = [(frame_id, found.name, f"{score:g}") for frame_id, score in ranked]
-    note = f"{len(found.frame_ids):,} found, {found.taken:,} taken, {len(shown):,} shown. {_score_of(found)}"
+    fewer = f", {len(shown):,} shown" if len(shown) < len(found.frame_ids) else ""
+    note = f"{len(found.frame_ids):,} found, {found.taken:,} taken{fewer}. {_score_of(found)}"
     return html.section(f"{found.name}, by {found.miner}", html.paragraph(note), album.row(shown, found.name))
 
 
 def _score_of(found: Find) -> str:
-    return f"Score: {found.formula}; {found.unit}; compared with {"nothing" if found.reference == "none" else found.reference}."
+    return f"Score: {found.formula}; {found.unit}; compared with {found.reference}."
 
 
 def _overview(counts: Mapping[str, int]) -> html.Html:

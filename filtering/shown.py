@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow.pages import html
+from driveflow.pages.how_many import how_many, shown_of
 from driveflow.pages.svg import Bar, bar_chart
 from filtering.album import Album
 from filtering.borderline import Judged, NearMiss
@@ -49,7 +50,7 @@ def twins(decisions: pa.Table, album: Album, count: int) -> html.Html:
     if not named.num_rows:
         return html.paragraph("No near duplicates.")
     parts = [_twins(rule, named, album, count) for rule in sorted(named["rule"].unique().to_pylist())]
-    note = f"{named.num_rows:,} pairs; those farthest apart are shown, kept left and dropped right."
+    note = f"{how_many(named.num_rows, 'pair')}; those farthest apart are shown, kept left and dropped right."
     return html.join([html.paragraph(note), *parts])
 
 
@@ -58,7 +59,7 @@ def _twins(rule: str, named: pa.Table, album: Album, count: int) -> html.Html:
     found = {row["frame_id"]: row for row in mine.to_pylist()}
     ordered = sorted(shuffled(found, "gallery"), key=lambda item: -(found[item]["score"] or 0.0))[:count]
     shown = [(found[item]["twin"], item, found[item]["detail"]) for item in ordered]
-    title = f"{rule}: {len(found):,} pairs, {len(shown)} shown"
+    title = f"{rule}: {shown_of(len(found), len(shown), 'pair')}"
     return html.folded(title, album.pairs(shown, f"kept and dropped twins, {rule}"), is_open=True)
 
 

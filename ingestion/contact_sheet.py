@@ -11,6 +11,7 @@ from driveflow.errors import DriveflowError
 from driveflow.images.decode import decode_rgb
 from driveflow.images.frame_bytes import FrameBytes
 from driveflow.pages import html
+from driveflow.pages.how_many import how_many
 from driveflow.pages.pictures import Box, Colour, thumbnail_data_uri
 from driveflow.snapshots import Snapshot
 

@@ -8,6 +8,7 @@ from driveflow.canonical import Json
 from driveflow.errors import DriveflowError
 from driveflow.images.decode import decode_rgb
 from driveflow.pages import html
+from driveflow.pages.how_many import how_many
 from driveflow.pages.pictures import Box, Colour, thumbnail_data_uri
 
 _SIDE_PX = 960
@@ -18,6 +19,7 @@ _LONG_WORD = 24  # characters; what is longer and has no space is shown as a pat
 _ID_CHARS = 12  # of a snapshot in a row, enough for any command
 _NOTHING: tuple[Json, ...] = (None, "", "{}", [], {})
 _SAID_BEFORE = ("frame_id", "steps")
+_IN_PIXELS = ("width", "height")
 _Row = Mapping[str, Json]
 
 
@@ -42,7 +44,7 @@ def story_page(story: _Row, boxes: Sequence[_Row], shown: Shown) -> str:
         html.section("What was decided, oldest first", _decided(steps)),
     ]
     facts: list[list[html.Cell | html.Text]] = [
-        [key.replace("_", " "), _text(value)]
+        [key.replace("_", " "), _fact(key, value)]
         for key, value in story.items()
         if not _rows(value) and value not in _NOTHING and key not in _SAID_BEFORE
     ]
@@ -70,8 +72,8 @@ def _sentence(step: _Row) -> html.Html:
 def _pictures(story: _Row, boxes: Sequence[_Row], shown: Shown) -> html.Html:
     if shown.frame is None:
         return html.paragraph("The picture cannot be had.", tone="warn")
-    count = f"{len(boxes)} {'box' if len(boxes) == 1 else 'boxes'}"
-    figures = [_picture(shown.frame, [_box(row) for row in boxes], str(story["frame_id"]), f"This frame: {count}")]
+    count = f"This frame: {how_many(len(boxes), 'box', 'boxes')}"
+    figures = [_picture(shown.frame, [_box(row) for row in boxes], str(story["frame_id"]), count)]
     if shown.twin is not None:
         caption = html.join(["Its twin: ", html.path(shown.twin_path)])
         figures.append(_picture(shown.twin, [], shown.twin_path, caption))
@@ -125,6 +127,12 @@ def _table(rows: Sequence[_Row]) -> html.Html:
 
 def _rows(value: Json) -> list[_Row]:
     return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+
+
+def _fact(key: str, value: Json) -> html.Text:
+    if key in _IN_PIXELS:
+        return f"{_plain(value)} px"
+    return _text(json.loads(value) if key == "attributes" and isinstance(value, str) else value)
 
 
 def _text(value: Json) -> html.Text:

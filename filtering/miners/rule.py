@@ -19,7 +19,7 @@ class Rule:
     case: CornerCaseSection
     formula: str = "best score that a box of the rule's classes has in the frame; a label counts as 1, no class as 0"
     unit: str = "score, 0 to 1"
-    reference: str = "none"
+    reference: str = "nothing"
 
     def score(self, material: Material) -> Scores:
         """Return the best score of any class of the rule, to two decimals; NaN where the rule does not hold."""

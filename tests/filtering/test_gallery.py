@@ -118,10 +118,28 @@ def test_the_page_of_a_selection_shows_each_rule_with_what_the_model_saw(pixels)
 
     page = selection_gallery(request, selection, pixels)
 
-    assert "night: 1 frames" in page
-    assert "control: 1 frames" in page
+    assert "night: 1 frame<" in page
+    assert "control: 1 frame<" in page
     assert "rest of the budget: 2 frames" in page
     assert page.count("data:image/jpeg;base64,") == 4
+
+
+def test_the_page_of_a_selection_says_how_many_of_the_frames_of_a_rule_are_shown():
+    frames = [Made(f"{number:064x}", number, attributes={"time_of_day": "night"}) for number in range(11)]
+    labeling = LabelingSection(budget_frames=11, control_share=0.0)
+    request = CornerCaseRequest(snapshot(frames), measured(frames), labeling, (NIGHT,))
+
+    page = selection_gallery(request, find_corner_cases(request), Shown({}))
+
+    assert "night: 11 frames, 8 shown" in page
+    assert "compared with nothing." in page
+
+
+def test_a_long_quarantine_says_how_many_of_its_files_are_listed():
+    frames = [Made(f"{number:064x}", None, error="cannot be decoded") for number in range(201)]
+    request = FilterRequest(snapshot(frames), measured(frames), FilterSection())
+
+    assert "201 files, 200 shown" in filter_gallery(request, filter_frames(request), Shown({}))
 
 
 @pytest.mark.parametrize(

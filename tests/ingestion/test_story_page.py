@@ -12,3 +12,13 @@ def test_a_twin_that_is_damaged_takes_no_picture_of_the_frame_away():
     assert "This frame: 0 boxes" in page
     assert "The picture cannot be shown: " in page
     assert page.count('src="data:image/jpeg') == 1
+
+
+def test_sides_have_their_unit_and_attributes_are_words():
+    facts = {"width": 960, "height": 540, "attributes": '{"time_of_day":"night","lanes":2}'}
+
+    page = story_page(STORY | facts, [], Shown(None))
+
+    assert "960 px" in page
+    assert "540 px" in page
+    assert "time_of_day: night, lanes: 2" in page
