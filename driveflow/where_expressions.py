@@ -5,6 +5,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import polars as pl
 from sqlglot import exp
@@ -16,7 +17,8 @@ from driveflow.where_parse import refuse
 _MAX_DEPTH = 60
 _MAX_WHOLE = 2**63 - 1
 _PLAIN = re.compile(r"[\\.+*?()|\[\]{}^$#&~-]")
-_COMPARISONS: dict[type[exp.Expression], Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+_Test: TypeAlias = Callable[[pl.Expr, pl.Expr], pl.Expr]
+_COMPARISONS: dict[type[exp.Expression], _Test] = {
     exp.EQ: operator.eq,
     exp.NEQ: operator.ne,
     exp.LT: operator.lt,
@@ -24,7 +26,7 @@ _COMPARISONS: dict[type[exp.Expression], Callable[[pl.Expr, pl.Expr], pl.Expr]] 
     exp.GT: operator.gt,
     exp.GTE: operator.ge,
 }
-_ARITHMETIC: dict[type[exp.Expression], Callable[[pl.Expr, pl.Expr], pl.Expr]] = {
+_ARITHMETIC: dict[type[exp.Expression], _Test] = {
     exp.Add: operator.add,
     exp.Sub: operator.sub,
     exp.Mul: operator.mul,
@@ -86,33 +88,32 @@ class Builder:
         }
 
     def _comparison(self, node: exp.Expression) -> pl.Expr:
-        left, right = self._alike(node, self._value(node.this), self._value(node.expression))
-        return _COMPARISONS[type(node)](left, right)
+        return self._compared(node, _COMPARISONS[type(node)], self._value(node.this), self._value(node.expression))
 
     def _in(self, node: exp.Expression) -> pl.Expr:
         self._only(node, "this", "expressions")
         if not node.expressions:
             self._refuse(node, "IN needs a list of values")
         value = self._value(node.this)
-        pairs = [self._alike(node, value, self._value(item)) for item in node.expressions]
-        return functools.reduce(operator.or_, [left == right for left, right in pairs])
+        found = [self._compared(node, operator.eq, value, self._value(item)) for item in node.expressions]
+        return functools.reduce(operator.or_, found)
 
     def _between(self, node: exp.Expression) -> pl.Expr:
         self._only(node, "this", "low", "high")
         value = self._value(node.this)
-        left, low = self._alike(node, value, self._value(node.args["low"]))
-        right, high = self._alike(node, value, self._value(node.args["high"]))
-        return (left >= low) & (right <= high)
+        low, high = self._value(node.args["low"]), self._value(node.args["high"])
+        return self._compared(node, operator.ge, value, low) & self._compared(node, operator.le, value, high)
 
     def _like(self, node: exp.Expression) -> pl.Expr:
-        self._only(node, "this", "expression")
+        self._only(node, "this", "expression", "negate")
         pattern = node.expression
         if not (isinstance(pattern, exp.Literal) and pattern.is_string):
             self._refuse(node, "LIKE takes a text in single quotes")
         marks = {"%": ".*", "_": "."}
         shape = "".join(marks.get(letter) or _PLAIN.sub(r"\\\g<0>", letter) for letter in str(pattern.this))
         flags = "(?si)" if isinstance(node, exp.ILike) else "(?s)"
-        return self._as(self._value(node.this), "text", node).str.contains(f"{flags}\\A{shape}\\z")
+        found = self._as(self._value(node.this), "text", node).str.contains(f"{flags}\\A{shape}\\z")
+        return ~found if node.args.get("negate") else found
 
     def _is(self, node: exp.Expression) -> pl.Expr:
         value = self._value(node.this)
@@ -192,12 +193,14 @@ class Builder:
             raise AssertionError
         return _Value(pl.coalesce([self._as(value, kind, node) for value in values]), kind)
 
-    def _alike(self, node: exp.Expression, left: _Value, right: _Value) -> tuple[pl.Expr, pl.Expr]:
-        """Return both sides as one kind; two attributes are compared as they are written."""
+    def _compared(self, node: exp.Expression, test: _Test, left: _Value, right: _Value) -> pl.Expr:
+        """Compare both sides as one kind: two attributes as what both are, else only whether they are equal."""
         kind = left.kind or right.kind
-        if kind is None:
-            return self._attribute(left.key, "json"), self._attribute(right.key, "json")
-        return self._as(left, kind, node), self._as(right, kind, node)
+        if kind is not None:
+            return test(self._as(left, kind, node), self._as(right, kind, node))
+        kinds: tuple[AttributeKind, ...] = ("number", "text", "bool")
+        kinds += ("json",) if test in {operator.eq, operator.ne} else ()
+        return pl.coalesce([test(*(self._attribute(side.key, kind) for side in (left, right))) for kind in kinds])
 
     def _as(self, value: _Value, kind: Kind, node: exp.Expression) -> pl.Expr:
         if value.kind is None:

@@ -1,5 +1,7 @@
 """Conditions on frames and boxes: what they mean, and that hostile text does nothing but be refused."""
 
+import json
+
 import numpy as np
 import polars as pl
 import pytest
@@ -151,10 +153,32 @@ def test_a_condition_on_frames_means_what_it_means_in_sql(text, expected):
         ("attributes.occluded >= 2", "10"),
         ("attributes.occluded = 'much'", "01"),
         ("annotator <> 'bob'", "10"),
+        ("class_name not like 'c%' and not annotator like 'b%'", "00"),
+        ("class_name not ilike 'C_R'", "01"),
     ],
 )
 def test_a_condition_on_boxes_means_what_it_means_in_sql(text, expected):
     mask = compile_where(text, BOX_COLUMNS).mask(BOXES)
+
+    assert "".join(str(int(found)) for found in mask) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("attributes.a > attributes.b", "1000"),
+        ("attributes.a = attributes.b", "0100"),
+        ("attributes.a <> attributes.b", "1011"),
+        ("attributes.a in (attributes.b)", "0100"),
+        ("attributes.a between attributes.b and attributes.b", "0100"),
+        ("attributes.a > attributes.c", "0000"),
+    ],
+)
+def test_two_attributes_are_compared_as_what_both_are(text, expected):
+    said = [{"a": 100, "b": 9}, {"a": 1, "b": 1.0}, {"a": "ant", "b": "bee"}, {"a": 2, "b": "1"}]
+    boxes = pl.concat([BOXES, BOXES]).with_columns(attributes=pl.Series([json.dumps(one) for one in said]))
+
+    mask = compile_where(text, BOX_COLUMNS).mask(boxes)
 
     assert "".join(str(int(found)) for found in mask) == expected
 
