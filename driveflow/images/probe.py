@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from PIL import Image, UnidentifiedImageError
+from PIL.TiffImagePlugin import TiffImageFile
 
 from driveflow.errors import BrokenDataError
+from driveflow.images.foreign import foreign_picture, what_else
 from driveflow.images.jpeg_stream import check_stream
 from driveflow.images.quiet import quiet
 
@@ -29,30 +31,10 @@ _MEDIA_TYPES: Final = {
     "AVIF": "image/avif",
     "JPEG2000": "image/jp2",
 }
+_NEW_SUBFILE, _SUBFILE, _DNG_VERSION, _PREVIEW = 254, 255, 50706, 2  # tags of TIFF, and a value of the second
 _LFS = b"version https://git-lfs.github.com/spec/"
 _HEIF_BRANDS = frozenset([b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"mif1", b"msf1"])
 _AVIF_BRANDS = frozenset([b"avif", b"avis"])
-_UNSUPPORTED_MAGIC: Final = {
-    b"\x00\x00\x01\x00": "an icon (ICO)",
-    b"8BPS": "a Photoshop file",
-    b"%PDF": "a PDF",
-    b"%!PS": "PostScript",
-    b"\x76\x2f\x31\x01": "an OpenEXR picture",
-    b"\xff\x0a": "a JPEG XL picture",
-    b"\x00\x00\x00\x0cJXL ": "a JPEG XL picture",
-}
-_PACKED_MAGIC: Final = {
-    b"7z\xbc\xaf\x27\x1c": "a 7-Zip archive",
-    b"Rar!\x1a\x07": "a RAR archive",
-    b"\x28\xb5\x2f\xfd": "a file packed by zstd",
-}
-_NAMED_MAGIC: Final = {
-    b"PK\x03\x04": "a zip archive; it is opened where its name ends in .zip",
-    b"\x89MCAP0\r\n": "an MCAP recording; it is read where its name ends in .mcap",
-    b"#ROSBAG V2.0": "a ROS bag; it is read where its name ends in .bag",
-    b"SQLite format 3\0": "an SQLite database; one of rosbag2 is read where its name ends in .db3",
-    b"PAR1": "a Parquet table that cannot be read or is none of labels or pictures",
-}
 _PICTURE_MAGIC = (b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF8", b"BM", b"II*\0", b"MM\0*")
 
 
@@ -111,6 +93,8 @@ def _probe(data: bytes) -> Probe:
     with open_picture(data) as image:
         kind = image.format or ""
         _check_size(image.width, image.height, kind, len(data))
+        if isinstance(image, TiffImageFile):
+            _check_no_preview(image, data)
         if kind in {"JPEG", "MPO"}:
             check_stream(data)
         else:
@@ -132,6 +116,19 @@ def _check_size(width: int, height: int, kind: str, byte_count: int) -> None:
         raise BrokenDataError("too_large", f"{pixels / 1e6:,.0f} megapixels from {byte_count:,} bytes: a bomb")
     if min(width, height) < MIN_SIDE_PX:
         raise BrokenDataError("too_small", f"{width}x{height} pixels; each side needs {MIN_SIDE_PX} or more")
+
+
+def _check_no_preview(image: TiffImageFile, data: bytes) -> None:
+    """Refuse raw photos that are TIFF: their first page is a picture for a menu, and the photo is not read."""
+    tags = image.tag_v2
+    is_raw = _DNG_VERSION in tags or data[8:10] == b"CR"
+    new = tags.get(_NEW_SUBFILE)
+    if is_raw or (isinstance(new, int) and new & 1) or tags.get(_SUBFILE) == _PREVIEW:
+        what = "a raw photo" if is_raw else "a raw photo (NEF, ARW, DNG), or another TIFF,"
+        detail = (
+            f"{what} of which only a preview of {image.width}x{image.height} can be read; convert it to JPEG or PNG"
+        )
+        raise BrokenDataError("unsupported", detail)
 
 
 def _bomb(message: str) -> str:
@@ -169,26 +166,11 @@ def _unidentified(data: bytes) -> BrokenDataError:
         return BrokenDataError("lfs_pointer", detail)
     if data[4:8] == b"ftyp":
         return _unidentified_heif(data[8:12])
-    foreign = next((name for magic, name in _UNSUPPORTED_MAGIC.items() if data.startswith(magic)), "")
-    if foreign:
+    if foreign := foreign_picture(data):
         return BrokenDataError("unsupported", f"{foreign}; convert it to JPEG or PNG")
     if data.startswith(_PICTURE_MAGIC):
         return _unreadable_header(data)
-    return BrokenDataError("not_an_image", _what_else(data))
-
-
-def _what_else(data: bytes) -> str:
-    if not any(data):
-        return f"{len(data):,} bytes, all of them zero"
-    if data[:512].lstrip().lower().startswith((b"<!doctype html", b"<html")):
-        return "an HTML page, often the error page of a download"
-    named = next((what for magic, what in _NAMED_MAGIC.items() if data.startswith(magic)), "")
-    if named:
-        return named
-    packed = next((name for magic, name in _PACKED_MAGIC.items() if data.startswith(magic)), "")
-    if packed:
-        return f"{packed}, which is not opened; pack what it holds as zip or tar"
-    return f"no picture format begins with the bytes {data[:8].hex(' ')}"
+    return BrokenDataError("not_an_image", what_else(data))
 
 
 def _unidentified_heif(brand: bytes) -> BrokenDataError:
@@ -196,7 +178,10 @@ def _unidentified_heif(brand: bytes) -> BrokenDataError:
         return BrokenDataError("unsupported", "a HEIC/HEIF picture; convert it to JPEG, PNG or AVIF")
     if brand in _AVIF_BRANDS:
         return BrokenDataError("corrupt", "an AVIF picture with a broken header")
-    return BrokenDataError("not_an_image", f"a media file of brand {brand.decode('latin-1')!r}, not a picture")
+    if brand == b"crx ":
+        return BrokenDataError("unsupported", "a raw photo (CR3); convert it to JPEG or PNG")
+    video = "not a picture; a video is read where its name ends in .mp4 or .mov"
+    return BrokenDataError("not_an_image", f"a media file of brand {brand.decode('latin-1')!r}, {video}")
 
 
 def _unreadable_header(data: bytes) -> BrokenDataError:

@@ -1,3 +1,4 @@
+import gzip
 import json
 import struct
 import warnings
@@ -172,6 +173,13 @@ def test_a_picture_under_the_limit_but_of_hardly_any_bytes_is_refused():
         (b"7z\xbc\xaf\x27\x1c" + bytes(40), "not_an_image", "a 7-Zip archive, which is not opened; pack"),
         (b"\x89MCAP0\r\n" + bytes(40), "not_an_image", "is read where its name ends in .mcap"),
         (b"PAR1" + bytes(40), "not_an_image", "a Parquet table"),
+        (gzip.compress(b"{}", mtime=0), "not_an_image", "a file packed by gzip, which is not opened; pack"),
+        (b"BZh91AY&SY", "not_an_image", "a file packed by bzip2"),
+        (b"PK\x07\x08PK\x03\x04", "not_an_image", "a part of a split zip archive"),
+        (b"\x37\x7f\x06\x82" + bytes(28), "not_an_image", "PRAGMA wal_checkpoint"),
+        ((b"G" + bytes(187)) * 2, "not_an_image", "an MPEG transport stream"),
+        (b"\0\0\0\x18ftypcrx " + bytes(40), "unsupported", "a raw photo (CR3)"),
+        (b"FUJIFILMCCD-RAW " + bytes(40), "unsupported", "a raw photo (RAF)"),
         (b"\0\0\0\x18ftypheic" + bytes(40), "unsupported", "convert it to JPEG"),
         (b"\0\0\0\x18ftypisom" + bytes(40), "not_an_image", "isom"),
         (b"%PDF-1.7", "unsupported", "PDF"),
@@ -207,6 +215,19 @@ def test_of_several_pages_the_first_is_the_frame():
     data = encode(scene(0), "TIFF", save_all=True, append_images=pages[1:])
 
     assert probe(data) == Probe(64, 48, "image/tiff", 3)
+
+
+@pytest.mark.parametrize(("tag", "value"), [(254, 1), (255, 2), (50706, b"\1\4\0\0")])
+def test_the_preview_of_a_raw_photo_is_not_taken_for_the_photo(tag, value):
+    data = encode(scene(), "TIFF", tiffinfo={tag: value})
+
+    with pytest.raises(BrokenDataError, match=r"unsupported: a raw photo.* only a preview of 64x48 can be read"):
+        probe(data)
+
+
+@pytest.mark.parametrize(("tag", "value"), [(254, 0), (254, 2), (255, 1)])
+def test_a_tiff_that_says_it_is_the_picture_itself_is_one(tag, value):
+    assert probe(encode(scene(), "TIFF", tiffinfo={tag: value})).media_type == "image/tiff"
 
 
 def test_no_warning_escapes_from_any_thread():
