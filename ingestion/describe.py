@@ -3,8 +3,8 @@
 from datetime import UTC, datetime
 
 import polars as pl
-import pyarrow as pa
 
+from driveflow.as_polars import as_polars
 from driveflow.canonical import Json
 from driveflow.snapshots import Snapshot
 from driveflow.tables import CLOCKS
@@ -15,9 +15,9 @@ _NS = 1_000_000_000
 
 def describe_snapshot(snapshot: Snapshot) -> dict[str, Json]:
     """Return what `snapshot` holds; of many drives the largest are written out, and all are counted."""
-    frames, sources, boxes = (_frame(table) for table in (snapshot.frames(), snapshot.sources(), snapshot.boxes()))
+    frames, sources, boxes = (as_polars(table) for table in (snapshot.frames(), snapshot.sources(), snapshot.boxes()))
     made_by = snapshot.made_by() if snapshot.record_id else {}
-    decisions, quarantine = _frame(snapshot.decisions()), _frame(snapshot.quarantine())
+    decisions, quarantine = as_polars(snapshot.decisions()), as_polars(snapshot.quarantine())
     verdicts = decisions.select(what=pl.concat_str("verdict", pl.col("reason").fill_null(""), separator=" "))
     return {
         "snapshot": snapshot.uri,
@@ -41,14 +41,8 @@ def describe_snapshot(snapshot: Snapshot) -> dict[str, Json]:
         "bytes": int(frames["byte_count"].sum()),
         "decisions": _tally(verdicts["what"]),
         "quarantine": _tally(quarantine["reason"]),
-        "conflicts": _tally(_frame(snapshot.conflicts())["kind"]),
+        "conflicts": _tally(as_polars(snapshot.conflicts())["kind"]),
     }
-
-
-def _frame(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
 
 
 def _tally(values: pl.Series) -> dict[str, Json]:

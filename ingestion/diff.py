@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
-import pyarrow as pa
 
 from driveflow import tables as columns
+from driveflow.as_polars import as_polars
 from driveflow.canonical import Json
 from driveflow.snapshots import Snapshot
 from ingestion.diff_places import pair_places
@@ -50,8 +50,8 @@ def diff_snapshots(first: Snapshot, second: Snapshot, limit: int = 10) -> dict[s
     that of a frame's first source.
     """
     frames = _change(_frames(first), _frames(second), columns.KEYS["frames"])
-    sources = _change(_frame(first.sources()), _frame(second.sources()), columns.KEYS["sources"])
-    boxes, alike = _box_changes(_frame(first.boxes()), _frame(second.boxes()))
+    sources = _change(as_polars(first.sources()), as_polars(second.sources()), columns.KEYS["sources"])
+    boxes, alike = _box_changes(as_polars(first.boxes()), as_polars(second.boxes()))
     drives = _drives(first, second)
     return {
         "first": first.snapshot_id,
@@ -76,14 +76,8 @@ def diff_snapshots(first: Snapshot, second: Snapshot, limit: int = 10) -> dict[s
     }
 
 
-def _frame(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
 def _frames(snapshot: Snapshot) -> pl.DataFrame:
-    return _frame(snapshot.frames()).with_columns(pl.col("annotated_classes").list.join(_SEPARATOR))
+    return as_polars(snapshot.frames()).with_columns(pl.col("annotated_classes").list.join(_SEPARATOR))
 
 
 def _change(first: pl.DataFrame, second: pl.DataFrame, keys: Sequence[str], aside: Sequence[str] = ()) -> _Change:
@@ -167,7 +161,7 @@ def _numbered(boxes: pl.DataFrame, content: Sequence[str]) -> pl.DataFrame:
 def _drives(first: Snapshot, second: Snapshot) -> pl.DataFrame:
     """Return one drive and one name for each frame of the two; those of the second come first."""
     parts = ["frame_id", "batch", "path", "drive"]
-    told = pl.concat([_frame(snapshot.sources().select(parts)) for snapshot in (second, first)])
+    told = pl.concat([as_polars(snapshot.sources().select(parts)) for snapshot in (second, first)])
     once = told.unique("frame_id", keep="first", maintain_order=True)
     return once.select("frame_id", "drive", name=pl.concat_str("batch", "path", separator="/"))
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow import tables as columns
+from driveflow.as_polars import as_polars
 from driveflow.aside import let_go, set_aside
 from driveflow.canonical import canonical_json
 from driveflow.snapshots import Beside, SnapshotTables
@@ -29,8 +30,8 @@ def merged_beside(
     batches: Sequence[NamedSnapshot], decided: pa.Table, conflicts: Sequence[Rows | pa.Table], tables: SnapshotTables
 ) -> Beside:
     """Return what lies beside `tables`, the merged ones."""
-    kept = _frame(tables.frames.select(["frame_id"]))
-    locations = _frame(_once([batch.beside.locations for batch in batches], columns.LOCATIONS))
+    kept = as_polars(tables.frames.select(["frame_id"]))
+    locations = as_polars(_once([batch.beside.locations for batch in batches], columns.LOCATIONS))
     parts = [rows if isinstance(rows, pa.Table) else _conflict_table(rows) for rows in conflicts]
     sources = {id(batch.tables.sources): batch.tables.sources for batch in batches}
     found = _with_where(pa.concat_tables(parts), list(sources.values()))
@@ -51,7 +52,7 @@ def decisions(chosen: Chosen, places: Places, tables: SnapshotTables, withdrawn:
 
     What one batch leaves out and another brings in is a leak where it has no place.
     """
-    kept = pl.concat([_frame(tables.frames.select(["frame_id"])), _brought(chosen, places.leaks["frame_id"])])
+    kept = pl.concat([as_polars(tables.frames.select(["frame_id"])), _brought(chosen, places.leaks["frame_id"])])
     missed = chosen.left_out.join(kept, on="frame_id", how="anti").sort("frame_id", "batch")
     told = missed.unique("frame_id", keep="first").select(
         "frame_id",
@@ -93,19 +94,13 @@ def split_conflicts(places: Places) -> list[dict[str, str]]:
     ]
 
 
-def _frame(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
 def _once(parts: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
     """Return the rows of all parts, each once, in the order in which they came."""
     filled = [_of(part, schema) for part in parts if part.num_rows]
     if len(filled) <= 1:  # what one brings is there once
         return filled[0] if filled else schema.empty_table()
     everything = pa.concat_tables(filled)
-    return _frame(everything).unique(maintain_order=True).to_arrow().cast(schema)
+    return as_polars(everything).unique(maintain_order=True).to_arrow().cast(schema)
 
 
 def _of(table: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -127,12 +122,12 @@ def _with_where(conflicts: pa.Table, sources: Sequence[pa.Table]) -> pa.Table:
 def _first_places(sources: pa.Table) -> pl.DataFrame:
     """Return frame_id, batch and path of the first source of each frame; `sources` are sorted by these."""
     begins = first_of_equal(sources.select(["frame_id"]))
-    found = _frame(sources.select(["frame_id", "batch", "path"]))[begins]
+    found = as_polars(sources.select(["frame_id", "batch", "path"]))[begins]
     let_go()
     return found
 
 
 def _seen(conflicts: pa.Table, where: pl.DataFrame) -> pa.Table:
-    found = _frame(conflicts).drop("where").join(where, on="frame_id", how="left", maintain_order="left")
+    found = as_polars(conflicts).drop("where").join(where, on="frame_id", how="left", maintain_order="left")
     let_go()
     return found.select(columns.CONFLICTS.names).to_arrow().cast(columns.CONFLICTS)

@@ -9,6 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from driveflow.as_polars import as_polars
 from driveflow.aside import set_aside
 from driveflow.errors import UsageError
 from driveflow.flow.merge_section import MergeSection
@@ -110,9 +111,9 @@ class Chooser:
 
     def _reasons(self, part: Part, places: pl.DataFrame) -> pl.DataFrame:
         """Return frame_id and reason of every frame of a batch; no reason: it is taken."""
-        frames = _frame(part.frames).drop("split", "drive_group")
+        frames = as_polars(part.frames).drop("split", "drive_group")
         frames = frames.join(places, on="frame_id", how="left", maintain_order="left")
-        sources = _frame(part.sources)
+        sources = as_polars(part.sources)
         reasons = np.full(frames.height, "", dtype="<U8")
         for where in (self._where, self._of_batch.get(part.name)):
             if where is not None:
@@ -159,12 +160,6 @@ def _compiled(where: str, text: str, columns: Columns) -> Where | None:
         raise UsageError(f"{where}: {error}") from error
 
 
-def _frame(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
 def _taken(part: Part, kept: pl.DataFrame) -> Part:
     if kept.height == part.frames.num_rows:
         return part
@@ -178,7 +173,7 @@ def _taken(part: Part, kept: pl.DataFrame) -> Part:
 
 def _where(boxes: pa.Table, where: Where) -> pa.Table:
     """Return the boxes that a condition asks for."""
-    return _filtered(boxes, lambda some: pa.array(where.mask(_frame(some))))
+    return _filtered(boxes, lambda some: pa.array(where.mask(as_polars(some))))
 
 
 def _filtered(table: pa.Table, mask: Callable[[pa.Table], pa.Array | pa.ChunkedArray]) -> pa.Table:

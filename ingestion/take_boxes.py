@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 
 from driveflow import tables as columns
+from driveflow.as_polars import as_polars
 from driveflow.canonical import canonical_json
 from driveflow.flow.sections import BatchSection
 from driveflow.formats.label_set import LabelProblem, LabelSet
@@ -69,12 +70,6 @@ def take_boxes(labels: LabelSet, pictures: pl.DataFrame, classes: ClassMap, sect
     return TakenBoxes(united.boxes.select(columns.BOXES.names), annotated, problems, conflicts, counts)
 
 
-def _frame_of(table: object) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
-
-
 def _only(boxes: pl.DataFrame, mask: pl.Series) -> pl.DataFrame:
     return boxes if mask.all() else boxes.filter(mask)
 
@@ -84,7 +79,7 @@ def _speakers(labels: LabelSet, pictures: pl.DataFrame) -> pl.DataFrame:
 
     `speaker` numbers the listings, `place` the frames in order of their ids.
     """
-    images = _frame_of(labels.images).rename({"width": "stated_width", "height": "stated_height"})
+    images = as_polars(labels.images).rename({"width": "stated_width", "height": "stated_height"})
     images = images.select(*_SPEAKER, "class_list", "stated_width", "stated_height")
     if images["path"].is_duplicated().any():
         images = images.unique(_SPEAKER, keep="first")
@@ -102,7 +97,7 @@ def _spoken(boxes: pa.Table, speakers: pl.DataFrame) -> pl.DataFrame:
     """
     boxes = boxes.combine_chunks()
     begins = first_of_equal(boxes.select(_SPEAKER))
-    told = _frame_of(boxes.select(_SPEAKER).take(pa.array(begins)))
+    told = as_polars(boxes.select(_SPEAKER).take(pa.array(begins)))
     asked = speakers.select(*_SPEAKER, "speaker", *_RECKONED)
     runs = told.join(asked, on=_SPEAKER, how="left", maintain_order="left")
     lengths = np.diff(begins, append=boxes.num_rows)
@@ -110,7 +105,7 @@ def _spoken(boxes: pa.Table, speakers: pl.DataFrame) -> pl.DataFrame:
         [pl.Series(name, runs[name].to_arrow()).gather(np.repeat(np.arange(len(begins)), lengths))
          for name in ("speaker", *_RECKONED)]
     )  # fmt: skip
-    whole = _frame_of(boxes.drop_columns(_SPEAKER)).hstack(spread)
+    whole = as_polars(boxes.drop_columns(_SPEAKER)).hstack(spread)
     return _only(whole, whole["speaker"].is_not_null())
 
 

@@ -2,9 +2,6 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from pathlib import Path
-
-from sqlalchemy.engine import URL
 
 from driveflow.ledger.database import Database
 from driveflow.ledger.models import ModelChapter
@@ -18,11 +15,6 @@ class Ledger(RunChapter, ModelChapter, TrailChapter):
 
     It holds no open connection and may be shared by threads.
     """
-
-
-def sqlite_url(path: Path) -> str:
-    """Return the URL of a ledger in a file, whatever characters its path has."""
-    return URL.create("sqlite", database=str(path.absolute())).render_as_string()
 
 
 def open_ledger(url: str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Ledger:

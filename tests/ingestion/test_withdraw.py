@@ -11,9 +11,9 @@ from driveflow.canonical import digest_bytes
 from driveflow.errors import IntegrityError, NotFoundError, UsageError
 from driveflow.flow.sections import BatchSection
 from driveflow.images.pixels import PixelReader, open_pixels
-from driveflow.ledger.ledger import open_ledger, sqlite_url
+from driveflow.ledger.ledger import open_ledger
 from driveflow.ledger.rows import ModelEventRow, ModelVersionRow, TrainedModelRow
-from driveflow.place import Place
+from driveflow.place import Place, sqlite_url
 from driveflow.reuse import put_object
 from driveflow.signal_store import SignalStore
 from driveflow.snapshots import write_snapshot

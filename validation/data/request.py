@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow import tables as columns
+from driveflow.as_polars import as_polars
 from driveflow.flow.data_validation_section import DataValidationSection
 from driveflow.flow.sections import GateSection
 from driveflow.truth import truth_of
@@ -65,13 +66,13 @@ class Prepared:
     def frames(self) -> pl.DataFrame:
         """Return the frames without their attributes."""
         wanted = ["frame_id", "width", "height", "split", "drive_group", "annotated_classes"]
-        return _polars(self.side.frames.select(wanted))
+        return as_polars(self.side.frames.select(wanted))
 
     @cached_property
     def boxes(self) -> pl.DataFrame:
         """Return the labels that are no ignore regions, with the size, split and drive group of their frame."""
         wanted = ["frame_id", "box_id", "class_name", *CORNERS, "ignore"]
-        rows = _polars(truth_of(self.side.boxes).select(wanted))
+        rows = as_polars(truth_of(self.side.boxes).select(wanted))
         rows = rows.filter(~pl.col("ignore").fill_null(value=False)).drop("ignore")
         of_frame = self.frames.select("frame_id", "width", "height", "split", "drive_group")
         return rows.join(of_frame, on="frame_id", how="inner", maintain_order="left")
@@ -81,17 +82,11 @@ class Prepared:
         """Return what was measured of the frames; no row where nothing was."""
         table = columns.SIGNALS.empty_table() if self.side.signals is None else self.side.signals
         ids = self.frames.select("frame_id")
-        return _polars(table).join(ids, on="frame_id", how="semi", maintain_order="left")
+        return as_polars(table).join(ids, on="frame_id", how="semi", maintain_order="left")
 
     @cached_property
     def shots(self) -> pl.DataFrame:
         """Return the first source of each frame in each drive and camera."""
         wanted = ["frame_id", "batch", "path", "drive", "camera", "captured_ns", "clock"]
-        rows = _polars(self.side.sources.select(wanted)).sort("batch", "path")
+        rows = as_polars(self.side.sources.select(wanted)).sort("batch", "path")
         return rows.unique(["frame_id", "drive", "camera"], keep="first", maintain_order=True)
-
-
-def _polars(table: pa.Table) -> pl.DataFrame:
-    frame = pl.from_arrow(table)
-    assert isinstance(frame, pl.DataFrame)
-    return frame
