@@ -8,6 +8,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TypeVar
 
+from PIL import Image
+
 from driveflow.canonical import digest_bytes
 from driveflow.errors import BrokenDataError
 from driveflow.images.exif import Exif, read_exif
@@ -17,6 +19,7 @@ from ingestion.batch_files import BatchFile, Refusal, read_file
 from ingestion.containers import Container as FileContainer
 from ingestion.open_container import ContainerRules, open_container
 from ingestion.time_of_day import brightness_of
+from ingestion.xmp_place import read_xmp_place
 
 _AHEAD_PER_THREAD = 4  # pictures that may wait in memory for their turn
 _Item = TypeVar("_Item")
@@ -98,8 +101,14 @@ def _look(file: BatchFile, data: bytes | BrokenDataError, bright: Container[str]
             file = replace(file, byte_count=3 * found.width * found.height)
         brightness = brightness_of(data) if file.place in bright else None
         with quiet(), open_picture(data) as image:
-            turn, exif = orientation(image), read_exif(image)
+            turn, exif = orientation(image), _with_place(read_exif(image), image)
         turned = turn if turn >= 5 else 1
         return Looked(file, file.frame_id or digest_bytes(data), found, turned, brightness, exif)
     except BrokenDataError as error:
         return Refusal(file.name, error.code, error.detail, file.byte_count)
+
+
+def _with_place(exif: Exif, image: Image.Image) -> Exif:
+    """Return what EXIF says, with the place of XMP where EXIF has none."""
+    place = read_xmp_place(image) if exif.lat is None else None
+    return replace(exif, lat=place[0], lon=place[1]) if place else exif
