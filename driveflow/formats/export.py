@@ -22,6 +22,8 @@ SPLIT_FOLDERS: Final = {"train": "train", "val": "val", "holdout": "test"}
 
 METADATA: Final = "metadata.csv"
 _METADATA_COLUMNS: Final = ("drive", "camera", "captured_ns", "clock", "lat", "lon", "speed_mps", "heading_deg")
+_OTHER_COLUMNS: Final = frozenset(["path", "captured_us", "captured_ms", "captured_s", "captured_at", "epoch_ns"])
+"""What else an import takes for more than an attribute: as such, no attribute of that name would come back."""
 _THREADS: Final = 8  # copies wait for storage, not for the processor
 _AT_ONCE: Final = 8 * _THREADS
 
@@ -103,7 +105,7 @@ def frame_texts(export: Export) -> tuple[str, ...]:
 def has_cell(name: str, value: Json) -> bool:
     """Tell whether a frame attribute comes back from metadata.csv as it was."""
     plain = isinstance(value, str) and bool(value) and value == value.strip() and "\0" not in value
-    return plain and bool(name) and name == name.strip() and name not in {"path", *_METADATA_COLUMNS}
+    return plain and bool(name) and name == name.strip() and name not in _OTHER_COLUMNS.union(_METADATA_COLUMNS)
 
 
 def _write_picture(export: Export, path: Path, frame: Frame) -> None:

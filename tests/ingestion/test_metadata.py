@@ -5,6 +5,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from driveflow.formats.export import has_cell
+from ingestion.capture_times import COUNTS, MOMENT, OFFSET
 from ingestion.metadata import PictureData, read_metadata
 from tests.driveflow.formats.in_memory import InMemory
 
@@ -267,3 +269,9 @@ def test_a_column_that_stands_twice_is_told():
     found = _read("path,weather,weather\na.jpg,rain,dry\n")
 
     assert "m.csv has the column 'weather' more than once; the last counts." in found.note
+
+
+@pytest.mark.parametrize("column", [*COUNTS, MOMENT, OFFSET])
+def test_no_export_writes_an_attribute_into_a_column_of_which_times_are_made(column):
+    assert not has_cell(column, "2024-05-01T10:00:00Z")
+    assert has_cell(f"{column}_raw", "2024-05-01T10:00:00Z")

@@ -132,3 +132,15 @@ def test_unlabeled_frames_with_weather_and_scene_stay_unlabeled_in_scalabel(tmp_
 
     assert imported(tmp_path / "out").label_format == "scalabel"
     assert looked_for(back.tables.frames) == looked_for(pa.Table.from_pylist([unlabeled]))
+
+
+@pytest.mark.parametrize("name", ["coco", "label_studio", "scalabel"])
+def test_attributes_called_as_columns_of_times_move_no_time(name, tmp_path):
+    said = {"captured_at": "2024-05-01T10:00:00Z", "epoch_ns": "315964800000000000"}
+    seen = frame(0, attributes=said)
+    export = export_of([seen], [box(seen, "a")], drives=["north"])
+
+    back = come_back(export, name, tmp_path / "out").tables
+
+    assert back.sources["captured_ns"].to_pylist() == export.sources["captured_ns"].to_pylist()
+    assert json.loads(back.frames["attributes"][0].as_py()) == said
