@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -81,9 +80,9 @@ def place_from_text(text: str) -> Place:
         raise UsageError(f"{PLACE_VARIABLE} does not describe a place: {error}") from error
 
 
-def current_place(environment: Mapping[str, str] | None = None) -> Place:
+def current_place() -> Place:
     """Return the place that the environment names."""
-    text = (os.environ if environment is None else environment).get(PLACE_VARIABLE, "")
+    text = os.environ.get(PLACE_VARIABLE, "")
     if not text:
         raise UsageError(f"{PLACE_VARIABLE} is not set: a step runs inside `driveflow run` or a compiled pipeline.")
     return place_from_text(text)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 from driveflow.epoch import NS_OF_DIGITS
 from driveflow.flow.sections import BatchSection
+from driveflow.formats.path_index import folder_of
 from driveflow.formats.source_split import split_of_folders
 from ingestion.name_times import photo_of
 from ingestion.series import Series, reunited, without_split
@@ -62,7 +63,7 @@ def _guess(section: BatchSection, pictures: Sequence[Hints]) -> dict[str, str]:
     if section.drives == "batch":
         return {hints.place: "" for hints in pictures}
     if section.drives == "folder":
-        return {hints.place: _below(_folder(hints.place)) for hints in pictures}
+        return {hints.place: _below(folder_of(hints.place)) for hints in pictures}
     if section.drives == "stills":
         return {hints.place: _below(hints.place) for hints in pictures}
     unlabeled = [hints for hints in pictures if not hints.label]
@@ -97,12 +98,12 @@ def _sequences(pictures: Sequence[Hints]) -> dict[str, str]:
     groups: dict[Series, list[tuple[str, int]]] = defaultdict(list)
     known = {hints.place: (*numbered, hints.size) for hints in pictures if (numbered := _numbered(hints.place))}
     for place, (stem, number, _) in known.items():
-        groups[_folder(place), stem].append((place, number))
+        groups[folder_of(place), stem].append((place, number))
     found: dict[str, str] = {}
     for (folder, stem), members in reunited(groups).items():
         parts: dict[Series, list[_Numbered]] = defaultdict(list)
         for place in members:
-            parts[_folder(place), known[place][0]].append(known[place])
+            parts[folder_of(place), known[place][0]].append(known[place])
         if len(members) >= _MIN_SEQUENCE and _are_of_cameras(parts.values()) and _are_counted(parts.values()):
             name = "/".join(part for part in (folder, stem.rstrip("_-. ")) if part)
             found |= dict.fromkeys(members, name or "numbered")
@@ -114,7 +115,7 @@ def _photos(pictures: Sequence[Hints]) -> dict[str, str]:
     made: dict[str, list[str]] = defaultdict(list)
     for hints in pictures:
         made_of = photo_of(hints.place)
-        photo = (without_split(_folder(hints.place)), made_of) if made_of else (hints.place,)
+        photo = (without_split(folder_of(hints.place)), made_of) if made_of else (hints.place,)
         made["/".join(part for part in photo if part)].append(hints.place)
     return {place: photo if len(places) > 1 else place for photo, places in made.items() for place in places}
 
@@ -154,7 +155,3 @@ def _are_counted(parts: Iterable[Sequence[_Numbered]]) -> bool:
     digits = len(str(max(part[-1] for part in numbers)))
     even = sum(abs(gap - usual) * 5 <= usual for gap in gaps)
     return usual <= _MINUTE_OF_DIGITS.get(digits, _MOST_APART) or even > _EVEN_SHARE * len(gaps)
-
-
-def _folder(place: str) -> str:
-    return place.rpartition("/")[0]

@@ -10,6 +10,7 @@ import numpy as np
 
 from driveflow.epoch import FIRST_DIGITAL_NS, FIRST_NS, LAST_NS
 from driveflow.formats.near_time import NameTime, time_in_name
+from driveflow.formats.path_index import folder_of
 from ingestion.series import Series, reunited
 
 _MIN_SEQUENCE: Final = 3
@@ -72,7 +73,7 @@ def _follow_each_other(times_of: Mapping[str, int]) -> bool:
         return False
     folders: dict[str, set[int]] = defaultdict(set)
     for place, time in times_of.items():
-        folders[place.rpartition("/")[0]].add(time)
+        folders[folder_of(place)].add(time)
     own = np.concatenate([np.diff(sorted(found)) for found in folders.values()])
     least_ns = np.median(own if len(own) else np.diff(times))  # cameras of one rig may look at nearly one moment
     usual_ns = _USUAL_GAP_NS if 2 * sum(map(len, folders.values())) > len(times_of) else 10**9

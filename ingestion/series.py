@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Final, TypeAlias
 
+from driveflow.formats.path_index import folder_of
 from driveflow.formats.source_split import known_split
 
 Series: TypeAlias = tuple[str, str]  # folder, and what names have in common
@@ -54,7 +55,7 @@ def cameras(places: Iterable[str]) -> dict[str, str]:
     """
     folders: dict[str, list[str]] = defaultdict(list)
     for place in places:
-        folders[place.rpartition("/")[0]].append(place)
+        folders[folder_of(place)].append(place)
     beside: dict[str, set[str]] = defaultdict(set)
     for folder in folders:
         rig, camera = _rig(folder)

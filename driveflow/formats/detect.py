@@ -19,6 +19,6 @@ def detect_formats(files: LabelFiles, annotations: str = "") -> list[str]:
     return list(dict.fromkeys(found)) or ["folder"]
 
 
-def detect_format(files: LabelFiles, annotations: str = "") -> str:
+def detect_format(files: LabelFiles) -> str:
     """Return the surest of `detect_formats`."""
-    return detect_formats(files, annotations)[0]
+    return detect_formats(files)[0]
