@@ -19,6 +19,7 @@ _UNPRINTABLE = re.compile(
 _PICTURE = re.compile(r"data:image/(?:jpeg|png);base64,[A-Za-z0-9+/]+={0,2}")
 _HEATS = 8
 _LONG = 40  # rows; a longer table scrolls in a frame of its own, under a head that stays, and says so
+_NAME_CHARS = 28  # of a name, which page.css has room for
 _TAIL = 16  # characters of a path that are always shown
 _ANCHOR = re.compile(r"[a-z][a-z0-9-]*")
 
@@ -101,12 +102,15 @@ def join(parts: Iterable[Text], separator: Text = "") -> Html:
 
 
 def name(text: str) -> Html:
-    """Return a name that came with the data: kept apart from the writing direction around it, clipped where long."""
-    return element("bdi", {"class": "name", "title": text}, text)
+    """Return a name that came with the data: kept apart from the writing direction around it, clipped where long.
+
+    It is clipped in the middle, since names of one data set often begin alike and differ at their end.
+    """
+    return path(text) if len(text) > _NAME_CHARS else element("bdi", {"class": "name", "title": text}, text)
 
 
 def path(text: str) -> Html:
-    """Return a path that came with the data: clipped in the middle where long, since its end is what names a file."""
+    """Return a path that came with the data: as `name`, with room for its end however short it is."""
     parts = (element("span", {}, part) for part in (text[:-_TAIL], text[-_TAIL:]))
     return element("bdi", {"class": "name path", "title": text}, *parts)
 

@@ -13,14 +13,17 @@ _MOST_CLASSES = 30
 _TOP_CONFUSIONS = 6
 
 
-def confusion_table(challenger: Evaluation) -> Html:
-    """Return the most frequent mix-ups in words, then the matrix, shaded by the share of each row."""
+def confusion_table(challenger: Evaluation, *, in_report: bool) -> Html:
+    """Return the most frequent mix-ups in words, then the matrix, shaded by the share of each row.
+
+    A matrix that is too large is said to be in report.json where there is one (`in_report`).
+    """
     found = challenger.confusion
     words = _top_confusions(found)
     listed = html.bullets(words) if words else html.empty("No class was taken for another.")
     if len(found.classes) > _MOST_CLASSES + 1:
-        note = f"The matrix of {len(found.classes) - 1:,} classes is too large for a page; it is in report.json."
-        return html.join([listed, html.empty(note)])
+        note = f"The matrix of {len(found.classes) - 1:,} classes is too large for a page"
+        return html.join([listed, html.empty(f"{note}; it is in report.json." if in_report else f"{note}.")])
     note = (
         "Rows are truth, columns what was said, each class cut at its own score; IoU 0.5. A row adds up to the "
         "objects of its class, a column to the detections said to be of it. An object and a detection make one pair: "

@@ -40,11 +40,12 @@ class Measured:
 def measured_sections(found: Measured) -> list[Section]:
     """Return the sections about numbers: slices first, what was not counted as given last."""
     model, champion = found.challenger, found.champion
+    confused = confusion_table(model, in_report=bool(found.rules))
     return [
         Section("slices", "Slices", "Slices", slice_table(model, found.comparison, found.rules)),
         Section("classes", "Classes", "Classes", class_table(model, found.comparison)),
         Section("curves", "Curves", "Precision and recall", curves(model, champion)),
-        Section("confusion", "Confusion", "What was taken for what", confusion_table(model)),
+        Section("confusion", "Confusion", "What was taken for what", confused),
         Section("errors", "Mistakes", "Kinds of mistakes", error_section(model, champion)),
         Section("calibration", "Scores", "Can the scores be believed", calibration(model, champion)),
         Section("dimensions", "Dimensions", "Along every dimension", dimension_section(model, champion)),

@@ -19,6 +19,14 @@ _OPENING = (
 )
 _COUNTS = ("hold-out", "leak")  # rules that count things instead of measuring
 COSTS = ("cost", "latency", "size")
+_UNITS = {
+    "cost": "ms a frame",
+    "latency": "ms a frame",
+    "latency to the champion's": "times",
+    "size to the champion's": "times",
+    "leak": "training frames",
+    "leak of the champion": "training frames",
+}
 _ORDER = ("BLOCK", "NEEDS DATA", "PASS", "NOT JUDGED")
 
 
@@ -58,11 +66,12 @@ def _stack(table: Html) -> Html:
 
 def _opening(rule: RuleResult, scale: tuple[float, float]) -> list[Cell | Text]:
     digits = 0 if rule.name.startswith(_COUNTS) else 3
+    below = _UNITS.get(rule.name, "") or span(rule.interval, sign=rule.is_difference)
     return [
         html.name(rule.name),
         outcome_cell(rule.outcome),
         _drawn(rule, scale),
-        html.number(rule.value, digits, sign=rule.is_difference, below=span(rule.interval, sign=rule.is_difference)),
+        html.number(rule.value, digits, sign=rule.is_difference, below=below),
         html.number(rule.limit, digits, sign=rule.is_difference),
     ]
 

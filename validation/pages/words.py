@@ -106,4 +106,5 @@ def named_models(challenger: Evaluation, champion: Evaluation | None) -> list[tu
 
 def left_out(count: int, what: str) -> Html:
     """Return what is said where a table would be too long for a page."""
-    return html.paragraph(f"{count:,} more {what} are in report.json.", tone="info") if count > 0 else Html("")
+    where = "report.json of a run has all, and so has -o json of an evaluation"
+    return html.paragraph(f"{count:,} more {what} are not shown: {where}.", tone="info") if count > 0 else Html("")

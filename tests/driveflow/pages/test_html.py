@@ -44,7 +44,7 @@ def _page_with(name: str) -> str:
 
 @pytest.mark.parametrize("name", HOSTILE_NAMES)
 def test_a_hostile_name_adds_no_tag_and_no_attribute(name):
-    hostile, harmless = Tags(_page_with(name)), Tags(_page_with("car"))
+    hostile, harmless = Tags(_page_with(name)), Tags(_page_with("c" * len(name)))
 
     assert hostile.tags == harmless.tags
     assert [key for key, _value in hostile.attributes] == [key for key, _value in harmless.attributes]
@@ -52,7 +52,14 @@ def test_a_hostile_name_adds_no_tag_and_no_attribute(name):
 
 @given(st.text(min_size=1, max_size=60))
 def test_any_text_is_escaped_to_the_same_structure(name):
-    assert Tags(_page_with(name)).tags == Tags(_page_with("car")).tags
+    assert Tags(_page_with(name)).tags == Tags(_page_with("c" * len(name))).tags
+
+
+def test_the_end_of_a_long_name_is_never_clipped_since_names_of_one_data_set_begin_alike():
+    name = "regulatory--maximum-speed-limit-30--g1"
+
+    assert '<bdi class="name path"' in html.name(name).markup
+    assert "<span>eed-limit-30--g1</span>" in html.name(name).markup
 
 
 def test_names_are_shown_as_written():

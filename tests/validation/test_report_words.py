@@ -1,0 +1,26 @@
+"""The pages of a report say where what they leave out is, and have units beside numbers."""
+
+from tests.validation.reports import report_request
+from validation.evaluation_page import EvaluationPage, evaluation_html
+from validation.model.compare import Draws
+from validation.pages.rules import rules_table
+from validation.report import report_html
+from validation.verdict import RuleResult
+
+
+def test_a_matrix_too_large_for_a_page_is_said_to_be_in_a_report_only_where_there_is_one():
+    request = report_request(tuple(f"class {number}" for number in range(31)))
+
+    alone = evaluation_html(EvaluationPage(title="p", evaluation=request.challenger, draws=Draws(resamples=60)))
+
+    assert "The matrix of 31 classes is too large for a page.<" in alone
+    assert "The matrix of 31 classes is too large for a page; it is in report.json.<" in report_html(request)
+
+
+def test_a_latency_and_a_leak_have_their_unit():
+    rules = [RuleResult("latency", "PASS", "Quick.", 12.5, 20.0), RuleResult("leak", "BLOCK", "A leak.", 3.0, 0.0)]
+
+    table = rules_table(rules, "Rules").markup
+
+    assert "12.500<small>ms a frame</small>" in table
+    assert "3<small>training frames</small>" in table
