@@ -5,17 +5,12 @@ from collections.abc import Iterable
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from driveflow import tables as columns
-from driveflow.canonical import digest_bytes
-from driveflow.errors import NotFoundError
 from driveflow.id_places import IdPlaces
 from driveflow.images.signals import extractor_digest
-from driveflow.parquet_bytes import table_of
-from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
-
-_SUFFIX = ".parquet"
+from driveflow.part_files import read_parts, write_part
+from driveflow.storage.objects import join
 
 
 class SignalStore:
@@ -42,21 +37,10 @@ class SignalStore:
         if not signals.num_rows:
             return
         table = signals.select(columns.SIGNALS.names).cast(columns.SIGNALS).sort_by("frame_id").combine_chunks()
-        sink = pa.BufferOutputStream()
-        pq.write_table(table, sink, compression="zstd")
-        data = sink.getvalue().to_pybytes()
-        # Written even where a part of this name lies already: that one may be damaged.
-        write_bytes(join(self._folder, digest_bytes(data) + _SUFFIX), data)
+        write_part(self._folder, table)
 
     def _parts(self) -> Iterable[pa.Table]:
-        try:
-            names = [item.path for item in list_objects(self._folder) if item.path.endswith(_SUFFIX)]
-        except NotFoundError:
-            return
-        for name in names:
-            data = read_bytes(join(self._folder, name))
-            if digest_bytes(data) == name.removesuffix(_SUFFIX):
-                yield table_of(data).select(columns.SIGNALS.names).cast(columns.SIGNALS)
+        return (part.select(columns.SIGNALS.names).cast(columns.SIGNALS) for part in read_parts(self._folder))
 
 
 def _id_array(frame_ids: pa.Array | pa.ChunkedArray | Iterable[str]) -> pa.Array:

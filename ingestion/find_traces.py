@@ -12,13 +12,13 @@ from driveflow.canonical import digest_bytes
 from driveflow.errors import NotFoundError
 from driveflow.ledger.ledger import Ledger
 from driveflow.parquet_bytes import table_of
+from driveflow.part_files import SUFFIX, is_whole
 from driveflow.snapshots import list_records, list_snapshots
 from driveflow.storage.objects import ObjectInfo, join, list_objects, read_bytes, stat
 from driveflow.storage.shards import packed_frames
 from driveflow.withdrawn import ModelSeen, Trace
 
 MEASURED = ("signals", "predictions", "vectors")  # folders of the store with parts of one row or more a frame
-_PART = ".parquet"  # named by the digest of its bytes
 _PAGES = (".html", ".page")
 _PICTURE_MARK = b"data:image/"
 _MAX_PAGE_BYTES = 256 << 20
@@ -88,10 +88,10 @@ def find_rows(store: str, frame_ids: Iterable[str]) -> MeasuredParts:
     wanted = pa.array(sorted(frame_ids), pa.string())
     holding: dict[str, set[str]] = {}
     damaged: list[str] = []
-    items = [item for name in MEASURED for item in _listed(join(store, name)) if item.path.endswith(_PART)]
+    items = [item for name in MEASURED for item in _listed(join(store, name)) if item.path.endswith(SUFFIX)]
     for item in items:
         data = read_bytes(item.uri)
-        if digest_bytes(data) != item.path.rpartition("/")[2].removesuffix(_PART):
+        if not is_whole(item.path.rpartition("/")[2], data):
             damaged.append(item.uri)
             continue
         ids = read_ids(data)

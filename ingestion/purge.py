@@ -5,11 +5,10 @@ from collections.abc import Iterable
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from driveflow.canonical import digest_bytes
 from driveflow.errors import IntegrityError, NotFoundError
 from driveflow.parquet_bytes import table_of
+from driveflow.part_files import write_part
 from driveflow.storage.cache import Cache
 from driveflow.storage.objects import delete, local_path, read_bytes, write_bytes
 from driveflow.withdrawn import Trace
@@ -61,10 +60,7 @@ def purge_rows(parts: MeasuredParts) -> None:
         gone = pa.array(sorted(frame_ids), pa.string())
         rest = table.filter(pc.invert(pc.is_in(table["frame_id"], value_set=gone)))
         if rest.num_rows:
-            sink = pa.BufferOutputStream()
-            pq.write_table(rest.combine_chunks(), sink, compression="zstd")
-            data = sink.getvalue().to_pybytes()
-            write_bytes(f"{uri.rpartition('/')[0]}/{digest_bytes(data)}.parquet", data)
+            write_part(uri.rpartition("/")[0], rest.combine_chunks())
         delete(uri)
 
 

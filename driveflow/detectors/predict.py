@@ -8,21 +8,18 @@ from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from driveflow.canonical import digest, digest_bytes
+from driveflow.canonical import digest
 from driveflow.detectors.detector import Detections, Detector
-from driveflow.errors import NotFoundError
 from driveflow.images.decode import decode_rgb
 from driveflow.images.pixels import PixelReader
-from driveflow.parquet_bytes import table_of
+from driveflow.part_files import read_parts, write_part
 from driveflow.progress import Progress, silent
-from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
+from driveflow.storage.objects import join
 from driveflow.tables import PREDICTIONS
 
 # Raise `version` when the way from pixels to boxes changes: predictions made another way are never mixed in.
 PREDICTOR: Final = digest({"name": "predict", "version": 1})[:16]
-_SUFFIX: Final = ".parquet"
 _PART_FRAMES: Final = 512  # so much is lost at most when a run is killed
 _SORT: Final = [("frame_id", "ascending"), ("box_id", "ascending")]
 
@@ -46,24 +43,13 @@ class PredictionStore:
 
     def append(self, model_digest: str, rows: pa.Table) -> None:
         """Keep `rows`; keeping them twice changes nothing."""
-        sink = pa.BufferOutputStream()
-        pq.write_table(rows.sort_by(_SORT).combine_chunks(), sink, compression="zstd")
-        data = sink.getvalue().to_pybytes()
-        write_bytes(join(self._folder(model_digest), digest_bytes(data) + _SUFFIX), data)
+        write_part(self._folder(model_digest), rows.sort_by(_SORT).combine_chunks())
 
     def _folder(self, model_digest: str) -> str:
         return join(self._store, "predictions", model_digest, PREDICTOR)
 
     def _parts(self, model_digest: str) -> Iterator[pa.Table]:
-        folder = self._folder(model_digest)
-        try:
-            names = [item.path for item in list_objects(folder) if item.path.endswith(_SUFFIX)]
-        except NotFoundError:
-            return
-        for name in names:
-            data = read_bytes(join(folder, name))
-            if digest_bytes(data) == name.removesuffix(_SUFFIX):
-                yield table_of(data).select(PREDICTIONS.names).cast(PREDICTIONS)
+        return (part.select(PREDICTIONS.names).cast(PREDICTIONS) for part in read_parts(self._folder(model_digest)))
 
 
 def predict_frames(

@@ -8,18 +8,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
-from driveflow.canonical import digest_bytes
 from driveflow.embeddings.embedder import Vectors
-from driveflow.errors import NotFoundError
 from driveflow.id_places import IdPlaces, Ints
-from driveflow.parquet_bytes import table_of
-from driveflow.storage.objects import join, list_objects, read_bytes, write_bytes
+from driveflow.part_files import read_parts, write_part
+from driveflow.storage.objects import join
 
 Ids: TypeAlias = pa.Array | pa.ChunkedArray | Iterable[str]
 
-_SUFFIX: Final = ".parquet"
 _BLOCK: Final = 4_096
 _PART: Final = 8_192  # vectors that are handed on at once, or one part more
 
@@ -127,23 +123,12 @@ class VectorStore:
         raw = np.ascontiguousarray(vectors[order.to_numpy()], dtype="<f4").tobytes()
         width = 4 * self._dimensions
         rows = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(ids), [None, pa.py_buffer(raw)])
-        sink = pa.BufferOutputStream()
-        table = pa.table({"frame_id": ids.take(order), "vector": rows})
-        pq.write_table(table, sink, compression="zstd", use_dictionary=False, write_statistics=False)
-        data = sink.getvalue().to_pybytes()
-        # Written even where a part of this name lies already: that one may be damaged.
-        write_bytes(join(self._folder, digest_bytes(data) + _SUFFIX), data)
+        write_part(self._folder, pa.table({"frame_id": ids.take(order), "vector": rows}), dense=True)
 
     def _parts(self) -> Iterator[tuple[pa.Array, Vectors]]:
-        try:
-            names = sorted(item.path for item in list_objects(self._folder) if item.path.endswith(_SUFFIX))
-        except NotFoundError:
-            return
-        for name in names:
-            data = read_bytes(join(self._folder, name))
-            if digest_bytes(data) == name.removesuffix(_SUFFIX):
-                table = table_of(data).combine_chunks()
-                yield table["frame_id"].chunk(0), _rows(table["vector"].chunk(0), self._dimensions)
+        for part in read_parts(self._folder):
+            table = part.combine_chunks()
+            yield table["frame_id"].chunk(0), _rows(table["vector"].chunk(0), self._dimensions)
 
 
 def _rows(column: pa.Array, dimensions: int) -> Vectors:
