@@ -1,5 +1,6 @@
 """Say when a picture was taken and by which clock, from all who speak of it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -36,6 +37,7 @@ class SourceTime:
     clock: str
     was_zero: bool = False  # a stamp was there, and it was that of a clock that nobody had set
     own: OwnTime | None = None  # what it was made of, where that is the picture itself
+    is_named: bool = False  # its source names the clock, so that those of the batch count for nothing
 
 
 def source_time(data: PictureData, said: Mapping[str, Any], own: OwnTime | None, section: BatchSection) -> SourceTime:
@@ -55,12 +57,23 @@ def source_time(data: PictureData, said: Mapping[str, Any], own: OwnTime | None,
     if captured_ns == 0 and clock != "drive_relative":
         return SourceTime(None, "none", was_zero=True)
     moved = captured_ns + (section.epoch_ns if not stated else 0)
-    return SourceTime(moved, clock, own=own) if -_INT64 <= moved < _INT64 else SourceTime(None, "none")
+    return (
+        SourceTime(moved, clock, own=own, is_named=bool(stated))
+        if -_INT64 <= moved < _INT64
+        else SourceTime(None, "none")
+    )
 
 
-def time_notes(times: Sequence[SourceTime]) -> list[str]:
-    """Note how many pictures tell their time themselves, how many of these not in which zone, and clocks never set."""
+def time_notes(times: Sequence[SourceTime], section: BatchSection) -> list[str]:
+    """Note how many pictures tell their time themselves, how many of these not in which zone, and clocks never set.
+
+    What the batch says of clocks and counts for nothing is noted too.
+    """
     notes = []
+    named = Counter(time.clock for time in times if time.is_named)
+    if named and (section.clock not in {"", *named} or section.epoch_ns):
+        listed = ", ".join(f"{count} {clock}" for clock, count in sorted(named.items()))
+        notes.append(f"`clock` and `epoch_ns` of the batch count for no time whose source has a clock: {listed}.")
     told = [time.own for time in times if time.own is not None]
     for by in sorted({own.told_by for own in told}):
         clocks = [own.clock for own in told if own.told_by == by]

@@ -76,7 +76,7 @@ def take_frames(kept: Sequence[Looked], labels: LabelSet, metadata: Metadata, se
     attributes = _attributes(kept, labels, metadata)
     frames = list(_frames(kept, sources, attributes, section))
     unfixed = f"{nowhere} places of latitude 0, longitude 0 are of a receiver without a fix: no places."
-    notes = (*dealt, *order.notes, *time_notes(times), *([unfixed] if nowhere else []))
+    notes = (*dealt, *order.notes, *time_notes(times, section), *([unfixed] if nowhere else []))
     return TakenFrames(frames, sources, attributes.conflicts, order.jumps, notes)
 
 

@@ -24,6 +24,7 @@ from driveflow.formats.recording_text import (
 )
 from driveflow.formats.recording_times import Timed, Timeline, timed_frames
 from driveflow.formats.rosbag2_folder import BagFolders
+from driveflow.formats.scores import odd_scores
 from driveflow.formats.sniff import Sniffer
 
 _NEAR_NS: Final = 500_000_000  # a place or a speed counts for pictures within half a second
@@ -100,6 +101,8 @@ class _Reading:
         places = Timeline([(place.stamp_ns, place) for place in text.places], _NEAR_NS)
         speeds = Timeline([(speed.stamp_ns, speed) for speed in text.speeds], _NEAR_NS)
         guessing = self.recording.prediction_topics()
+        scores = [box.score for labels in text.labels if labels.topic in guessing for box in labels.boxes]
+        self.builder.notes += map(self._say, odd_scores("Its", scores))
         for frame in frames:
             seen = self._seen(frame, places.nearest(frame.stamp_ns), speeds.nearest(frame.stamp_ns))
             for listing, labels in enumerate(spoken.get(frame.path, [None])):

@@ -2,6 +2,7 @@
 
 import posixpath
 import re
+from collections import Counter
 from typing import Any, Final
 
 import yaml
@@ -10,6 +11,7 @@ from driveflow.formats.label_set import LabelFiles, LabelProblem
 from driveflow.formats.path_index import folder_of, under
 
 _NAME: Final = "metadata.yaml"
+_ENDINGS: Final = frozenset([".db3", ".mcap"])
 _ROOT: Final = "rosbag2_bagfile_information"
 _MAX_BYTES: Final = 1 << 20
 _NESTED: Final = re.compile(rb"(?:[\[{]\s*){9}|(?:[-?]\s+){9}")  # no recorder writes so, and no parser takes it well
@@ -27,6 +29,10 @@ class BagFolders:
         for path in files.paths:
             if posixpath.basename(path) == _NAME:
                 self._take(path, files.read(path), recordings | set(files.paths))
+        numbered = Counter(folder_of(path) for path in recordings if _is_numbered(path))
+        self._bag_of = {
+            path: folder_of(path) for path in recordings if _is_numbered(path) and numbered[folder_of(path)] > 1
+        } | self._bag_of
 
     def drive_of(self, container: str) -> str:
         """Return the recording that the file `container` ("a/b.mcap!") is, or is a part of, as the name of a drive."""
@@ -48,6 +54,16 @@ class BagFolders:
                 self.problems.append(LabelProblem(path, "recording_missing_part", detail))
             else:
                 self._bag_of[place] = folder or posixpath.splitext(parts[0])[0].removesuffix("_0")
+
+
+def _is_numbered(path: str) -> bool:
+    """Tell whether a recording is named as rosbag2 names the parts of one, `bag/bag_1.db3`: no list of them is needed.
+
+    A recorder that was killed has written none.
+    """
+    stem, ending = posixpath.splitext(posixpath.basename(path))
+    name, _, number = stem.rpartition("_")
+    return ending in _ENDINGS and number.isdecimal() and name == posixpath.basename(folder_of(path)) != ""
 
 
 def _parts(data: bytes) -> list[str] | None:

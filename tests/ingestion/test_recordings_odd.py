@@ -128,6 +128,25 @@ def test_depth_and_video_in_compressed_images_are_called_so(tmp_path, kind, data
     assert why in next(iter(_why(batch).values()))
 
 
+@pytest.mark.parametrize(
+    ("section", "told"), [({"clock": "gps"}, 1), ({"epoch_ns": 5}, 1), ({"clock": "utc"}, 0), ({}, 0)]
+)
+def test_a_clock_of_the_batch_that_counts_for_no_frame_of_a_recording_is_told(tmp_path, section, told):
+    batch = one(tmp_path, mcap(pictures(2, ROS)[0], ROS), **section)
+
+    note = "`clock` and `epoch_ns` of the batch count for no time whose source has a clock: 2 utc."
+    assert batch.notes.count(note) == told
+    assert batch.tables.sources["clock"].to_pylist() == ["utc", "utc"]
+
+
+def test_scores_that_are_no_probabilities_are_told(tmp_path):
+    found = ROS.boxes([("car", 7.5, 1, 2, 10, 20), ("car", -1.0, 1, 2, 30, 20)], START_NS)
+    batch = one(tmp_path, mcap([*pictures(1, ROS)[0], ("/found", START_NS, found)], ROS))
+
+    assert sorted(batch.tables.boxes["score"].to_pylist()) == [-1.0, 7.5]
+    assert "drive.mcap: Its scores reach from -1 to 7.5: no probabilities." in batch.notes
+
+
 def test_a_piece_of_a_longer_video_is_not_taken_for_one_that_was_cut_short(tmp_path):
     path = video(tmp_path / "piece.mkv", gray_levels(12), stamps=[100 + turn for turn in range(12)])
 

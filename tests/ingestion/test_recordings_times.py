@@ -1,3 +1,4 @@
+import pytest
 from rosbags.typesys import get_types_from_msg
 
 from tests.ingestion.batches import adds_up, bring_in, picture, quarantined, rows, write
@@ -61,6 +62,19 @@ def test_parts_of_a_bag_are_one_drive_and_messages_in_two_parts_are_one_frame(tm
     assert set(batch.tables.sources["drive"].to_pylist()) == {"batch/bag"}
     assert quarantined(batch) == {"bag/metadata.yaml": "recording_missing_part"}
     adds_up(batch)
+
+
+@pytest.mark.parametrize("listed", [[], ["bag_0.mcap"]])
+def test_parts_that_a_killed_recorder_listed_nowhere_are_one_drive_by_their_names(tmp_path, listed):
+    ros = Ros2()
+    entries, _ = pictures(6, ros)
+    files = {f"run/bag/bag_{turn}.mcap": mcap(entries[2 * turn : 2 * turn + 2], ros) for turn in range(2)}
+    files |= {"run/other/bag_2.mcap": mcap(entries[4:], ros)}
+    info = {"rosbag2_bagfile_information": {"relative_file_paths": listed}}
+    files |= {"run/bag/metadata.yaml": info} if listed else {}
+    batch = bring_in(write(tmp_path / "batch", files), taxonomy=None)
+
+    assert set(batch.tables.sources["drive"].to_pylist()) == {"batch/run/bag", "batch/run/other/bag_2"}
 
 
 def test_a_list_of_parts_that_spells_out_gigabytes_costs_nothing(tmp_path):
