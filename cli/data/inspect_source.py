@@ -30,8 +30,8 @@ def inspect_source(
 ) -> None:
     """Say what an import would read: formats, files, labels, pictures listed and found, classes, and what is wrong.
 
-    Nothing is imported, and no picture is decoded. The map names every class as it was found: change it to what the
-    project wants, and give it to `data import --map`.
+    Nothing is imported, no picture is decoded, and no workspace is looked into. The map names every class as it was
+    found: change it to what the project wants, and give it to `data import --map`.
 
     Examples:
       driveflow data inspect deliveries/may
