@@ -1,6 +1,6 @@
 """Hand frames to annotators as a campaign folder: pictures, boxes to start from, one manifest, written last."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -79,13 +79,20 @@ class HandedOff:
     quarantine: pa.Table
 
 
-def hand_off(request: HandOffRequest, progress: Progress = silent) -> HandedOff:
+def _forget(_: Campaign) -> None:
+    """Remember nothing."""
+
+
+def hand_off(
+    request: HandOffRequest, progress: Progress = silent, remember: Callable[[Campaign], None] = _forget
+) -> HandedOff:
     """Write the campaign that `request` asks for and return it; the same request is the same campaign.
 
-    Killed anywhere and run again, it ends in the same folder. A class of a frame that another campaign has asked for,
-    and still awaits or has got, is not asked for again: the manifest then lacks it, the id does not. Of a campaign that
-    is there nothing is taken back, nor of what came back to it; what it lacks and nobody else asks for any more, and
-    pictures that could not be read, are added.
+    Killed anywhere and run again, it ends in the same folder. `remember` hears of the campaign before it is whole, so
+    that nobody can answer what is not known. A class of a frame that another campaign has asked for, and still awaits
+    or has got, is not asked for again: the manifest then lacks it, the id does not. Of a campaign that is there nothing
+    is taken back, nor of what came back to it; what it lacks and nobody else asks for any more, and pictures that could
+    not be read, are added.
 
     Raises:
         InvalidInputError: a selected frame is not in the tables, or is in a split of the other purpose.
@@ -97,13 +104,14 @@ def hand_off(request: HandOffRequest, progress: Progress = silent) -> HandedOff:
     out = classes_out(request.store, request.purpose, but=campaign_id)
     asked = _still_to_ask(missing, out, there)
     manifest, unreadable = _write_pictures(request, _manifest(request, campaign_id, asked), progress)
+    added = bool(manifest.frames)
+    manifest = manifest if there is None else _grown(there, manifest)
     if manifest.frames:
-        manifest = manifest if there is None else _grown(there, manifest)
+        remember(campaign_of(request.store, manifest))
+    if added:
         folder = campaign_uri(request.store, campaign_id)
         write_bytes(join(folder, "returns.schema.json"), published_returns_schema())
         write_bytes(join(folder, MANIFEST_NAME), encode_manifest(manifest))
-    elif there is not None:
-        manifest = there
     if any(not out.get(frame.frame_id, frozenset()).issuperset(frame.missing_classes) for frame in manifest.frames):
         reopen_campaign(request.store, campaign_id)
     return _handed_off(request, manifest, (selected, len(missing)), unreadable)

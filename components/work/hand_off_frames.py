@@ -1,6 +1,7 @@
 """Write the picked frames as a labeling campaign."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from components.work.pages import counts_page, markdown_table
@@ -37,11 +38,8 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
         store=context.place.store,
         aliases=settings["aliases"],
     )
-    handed_off = hand_off(request, context.progress)
-    campaign = handed_off.campaign
-    if campaign is not None:
-        _remember(context, campaign)
-    uri = campaign.uri if campaign else ""
+    handed_off = hand_off(request, context.progress, partial(_remember, context))
+    uri = handed_off.campaign.uri if handed_off.campaign else ""
     none = "" if uri else _why_none(request, handed_off.counts["frames_already_out"])
     where = f"The campaign lies at {uri}\n" if uri else f"{none}\n"
     rows = [(row["path"], row["reason"], row["detail"]) for row in handed_off.quarantine.to_pylist()]

@@ -6,9 +6,11 @@ import pytest
 from components.work.hand_off_frames import work
 from components.work.settings import write_section
 from components.work.table_objects import put_table
+from driveflow.errors import LedgerError
 from driveflow.flow.sections import LabelingSection
 from driveflow.snapshots import write_snapshot
 from filtering.corner_cases import SELECTION
+from labeling.campaigns import list_campaigns
 from tests.components.made_steps import context, pictures_snapshot
 
 
@@ -51,6 +53,28 @@ def test_a_hand_off_of_what_is_out_already_names_how_many_frames_are_awaited(tmp
     assert second.notes[0].startswith(
         "Nothing was left to send, so there is no new campaign. 1 selected frames are out in other campaigns"
     )
+
+
+def test_no_campaign_is_complete_that_the_ledger_does_not_know(tmp_path, monkeypatch):
+    settings = {"labeling": write_section(LabelingSection()), "flow": "city", "purpose": "train", "aliases": {}}
+    step = context(tmp_path, settings)
+    four = pictures_snapshot(step.place.store)
+    rows = [{"frame_id": name, "rank": 0, "reason": "", "rule": ""} for name in four.frames()["frame_id"].to_pylist()]
+    picked = put_table(step.place.store, pa.Table.from_pylist(rows, SELECTION))
+    inputs = {"snapshot": four.uri, "selection": picked, "predictions": ""}
+
+    def down(*_):
+        raise LedgerError("the database is down")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(type(step.ledger), "record_campaign", down)
+        with pytest.raises(LedgerError):
+            work(step, inputs)
+    assert list_campaigns(step.place.store) == ()
+
+    work(step, inputs)
+
+    assert list_campaigns(step.place.store) == tuple(row.campaign_id for row in step.ledger.campaigns(flow="city"))
 
 
 def test_a_hand_off_of_frames_that_another_flow_sent_says_that_their_labels_go_there(tmp_path):
