@@ -21,7 +21,7 @@ from driveflow.processes import spawn, stop_group
 from driveflow.steps import RUN_VARIABLE, told_error
 from driveflow.storage.objects import local_path
 from pipelines.sweep import sweep
-from pipelines.workspace import locked, new_run_id
+from pipelines.workspace import locked, made_in, new_run_id
 
 STEPS = (
     "plan_run",
@@ -78,7 +78,8 @@ def run_locally(request: RunRequest, on_event: OnEvent) -> RunOutcome:
     with locked(request.workspace) as lock, _stopped_by_any_signal():
         run_id = new_run_id(request.pipeline)
         folder = request.workspace / "runs" / run_id
-        _prepare(request, folder)
+        with made_in(request.workspace):
+            _prepare(request, folder)
         ledger = open_ledger(request.place.ledger_url())
         _close_abandoned(ledger, request)
         shown = {name: value for name, value in request.parameters.items() if name != "flow"}

@@ -36,9 +36,16 @@ def locked(workspace: Path, wait_s: float = _LOCK_WAIT_S) -> Iterator[int]:
 
 
 def _open_lock(workspace: Path) -> int:
-    try:
+    with made_in(workspace):
         workspace.mkdir(parents=True, exist_ok=True)
         return os.open(workspace / "run.lock", os.O_RDWR | os.O_CREAT, 0o644)
+
+
+@contextmanager
+def made_in(workspace: Path) -> Iterator[None]:
+    """Say of a workspace that something cannot be made in it, with the path that is in the way."""
+    try:
+        yield
     except OSError as error:
         if error.errno in {errno.ENOSPC, errno.EDQUOT}:
             raise

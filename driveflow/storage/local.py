@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from driveflow.canonical import digest_bytes
-from driveflow.errors import InvalidInputError, NotFoundError, StorageError, StorageFullError
+from driveflow.errors import InvalidInputError, NotFoundError, StorageError, StorageFullError, UsageError
 from driveflow.storage.uris import ObjectInfo, local_path
 
 TEMPORARY_PREFIX = ".driveflow-tmp-"
@@ -63,7 +63,7 @@ def list_objects(uri: str) -> Iterator[ObjectInfo]:
     root = path_of(uri)
     with told("list", uri):
         if not root.is_dir():
-            raise NotFoundError(f"There is no folder {root}")
+            raise _no_folder(root)
         found = list(_statuses(root))
     prefix = len(os.path.join(root, ""))  # noqa: PTH118 the length of the text, with its slash
     for path, status in sorted(found, key=lambda item: item[0][prefix:]):
@@ -81,6 +81,14 @@ def list_skipped(uri: str) -> tuple[tuple[str, str], ...]:
                 for entry in left_out
             )
         )
+
+
+def _no_folder(root: Path) -> InvalidInputError:
+    """Return the error of a folder that is not there, or that cannot be there since a file is in its place."""
+    there = next(path for path in (root, *root.parents) if path.exists())
+    if there.is_dir():
+        return NotFoundError(f"There is no folder {root}")
+    return UsageError(f"{there} is a file, and should be a folder; move it away, or name another place.")
 
 
 def delete(uri: str) -> None:

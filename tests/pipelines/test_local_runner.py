@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from driveflow.errors import UsageError
+from driveflow.place import Place
 from driveflow.processes import spawn
+from pipelines.local_run import RunRequest, run_locally
 from pipelines.local_shim import replace_interpreter
 from pipelines.workspace import locked
 from tests.pipelines import toy_pipelines as toys
@@ -97,6 +99,7 @@ def test_the_interpreter_is_replaced_in_the_shell_line_alone():
 _PARENT = """
 import os, sys
 from driveflow.errors import UsageError
+from driveflow.place import Place
 from driveflow.processes import spawn
 reading, writing = os.pipe()
 child = spawn([sys.executable, "-m", "pipelines.local_child", sys.argv[1], str(writing), str(writing)],
@@ -139,6 +142,16 @@ def test_a_workspace_that_cannot_be_used_is_a_usage_error_that_names_it(tmp_path
 
     with pytest.raises(UsageError, match=f"No run can use the workspace .*/{name} "), locked(tmp_path / name):
         pass
+
+
+def test_a_file_in_the_place_of_the_folder_of_runs_is_named(tmp_path):
+    (tmp_path / "runs").write_text("no folder")
+    place = Place("local", (tmp_path / "store").as_uri(), f"sqlite:///{tmp_path}/ledger.db", str(tmp_path / "scratch"))
+    request = RunRequest("flow", "curate", "", {}, tmp_path, place)
+
+    with pytest.raises(UsageError, match=f"No run can use the workspace {tmp_path} .*/runs/curate-"):
+        run_locally(request, lambda _: None)
+    assert not (tmp_path / "ledger.db").exists()
 
 
 def test_a_second_run_in_a_workspace_is_told_who_holds_it(tmp_path):

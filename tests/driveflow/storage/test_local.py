@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from driveflow.errors import NotFoundError, StorageError, StorageFullError
+from driveflow.errors import NotFoundError, StorageError, StorageFullError, UsageError
 from driveflow.storage import local, objects
 
 
@@ -35,6 +35,14 @@ def test_links_and_pipes_are_left_out_and_named(tmp_path: Path):
         ("loop", "link"),
         ("pipe.jpg", "special_file"),
     )
+
+
+@pytest.mark.parametrize("below", ["", "/tags", "/snapshots/made_by"])
+def test_a_file_in_the_place_of_a_folder_is_named(tmp_path: Path, below: str):
+    (tmp_path / "store").write_bytes(b"x")
+
+    with pytest.raises(UsageError, match=rf"^{tmp_path}/store is a file, and should be a folder"):
+        list(objects.list_objects((tmp_path / "store").as_uri() + below))
 
 
 def test_a_missing_folder_is_not_found(tmp_path: Path):
