@@ -54,9 +54,14 @@ def _nobody(_: str) -> None:
     """Hear nothing."""
 
 
+def object_uri(store: str, data: bytes, suffix: str) -> str:
+    """Return the address that `put_object` gives `data`."""
+    return join(store, "objects", f"{digest_bytes(data)}{suffix}")
+
+
 def put_object(store: str, data: bytes, suffix: str) -> str:
     """Keep `data` under its digest and return its address; keeping it twice changes nothing, damage is made good."""
-    uri = join(store, "objects", f"{digest_bytes(data)}{suffix}")
+    uri = object_uri(store, data, suffix)
     keep_bytes(uri, data)
     return uri
 

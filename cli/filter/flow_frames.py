@@ -1,20 +1,19 @@
 """The frames of a flow's batches as a run would merge them, without writing a snapshot of them."""
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from driveflow.canonical import canonical_json, digest, digest_bytes
-from driveflow.code_digest import code_digest
+from driveflow.canonical import digest
 from driveflow.flow.sections import BatchSection, Flow
 from driveflow.place import Place
 from driveflow.progress import Progress
-from driveflow.reuse import load_result
+from driveflow.reuse import load_result, object_uri
 from driveflow.snapshots import SnapshotTables, open_snapshot
-from driveflow.storage.objects import ObjectInfo, join
+from driveflow.storage.objects import ObjectInfo
 from driveflow.withdrawn import withdrawn_ids
 
 if TYPE_CHECKING:
@@ -77,12 +76,10 @@ def _batch(flow: Flow, section: BatchSection, uri: str, reader: Reader) -> "tupl
 
 def _imported_before(flow: Flow, section: BatchSection, uri: str, objects: tuple[ObjectInfo, ...], store: str) -> str:
     """Return the snapshot that a run made of the same files under the same settings by the same code; "" for none."""
+    from components.work.batches import batch_entry, import_parts, listing_of
     from components.work.import_batches import SPEC
     from components.work.settings import write_section
 
-    data = canonical_json([asdict(found) for found in objects]).encode()
-    listing = join(store, "objects", f"{digest_bytes(data)}.json")
-    batch = {"section": write_section(section), "uri": uri, "listing": listing, "files": len(objects)}
-    parts = {"batch": batch, "taxonomy": write_section(flow.taxonomy), "code": code_digest(*SPEC.trades)}
-    found = load_result(store, "import_batch", digest(parts))
+    batch = batch_entry(section, uri, object_uri(store, listing_of(objects), ".json"), len(objects))
+    found = load_result(store, "import_batch", digest(import_parts(batch, write_section(flow.taxonomy), SPEC.trades)))
     return "" if found is None else str(json.loads(str(found.outputs["batch"]))["snapshot"])

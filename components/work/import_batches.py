@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from components.work.batches import import_parts
 from components.work.pages import counts_page, markdown_table
 from driveflow.canonical import Json, canonical_json, digest
 from driveflow.code_digest import code_digest
@@ -35,7 +36,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:  # no
 
 
 def _import_once(context: StepContext, batch: Any) -> StepResult:  # noqa: ANN401 JSON
-    parts = {"batch": batch, "taxonomy": context.settings["taxonomy"], "code": code_digest(*SPEC.trades)}
+    parts = import_parts(batch, context.settings["taxonomy"], SPEC.trades)
     key = digest(parts)
     found = load_result(context.place.store, "import_batch", key)
     if found is not None:

@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from components.work.settings import write_section
+from components.work.batches import batch_entry, listing_of
 from driveflow.by_hand import put_by_hand
 from driveflow.canonical import canonical_json
 from driveflow.errors import NotFoundError
@@ -96,8 +96,8 @@ def _batch(context: StepContext, section: BatchSection, data_root: str) -> dict[
 
     uri = batch_address(section.path, data_root)
     objects = list_batch(uri)
-    listing = put_object(context.place.store, canonical_json([asdict(found) for found in objects]).encode(), ".json")
-    return {"section": write_section(section), "uri": uri, "listing": listing, "files": len(objects)}
+    listing = put_object(context.place.store, listing_of(objects), ".json")
+    return batch_entry(section, uri, listing, len(objects))
 
 
 def _base_snapshot(context: StepContext, flow: Flow) -> str:
