@@ -20,18 +20,19 @@ _SHOWN = 5
 def place_frames(
     batches: Sequence[tuple[str, Sequence[Sighting]]],
     rules: SplitRules,
-    contents: Contents | None = None,
+    contents: Sequence[Contents] = (),
     placed: Sequence[tuple[str, Standing]] = (),
 ) -> Placement:
     """Place the frames of `batches` (name, sightings) in the order of their arrival.
 
     Frames of drives that share a frame or a tie, or of one drive name, form a group, and a new group gets one split:
     hold-out where that is stated for any of its frames, else what the batch states, else by seeded hash (the very first
-    of those trains), or so that the splits are balanced in what `contents` says the frames hold. A later batch's frames
-    join the group they belong to. Where they would link groups of different splits, or are stated to be in another
-    split than their group, they are left out; the old frames stay. One thing beats that: frames stated to be hold-out
-    make their group hold-out, and the frames that were in it before are left out. What was left out stays so. What is
-    `placed` (with the name of its batch) stands before anything arrives.
+    of those trains), or so that the splits are balanced in what the frames hold: `contents` says that of each of
+    `placed`, then of each of `batches`, and what comes later is not looked at. A later batch's frames join the group
+    they belong to. Where they would link groups of different splits, or are stated to be in another split than their
+    group, they are left out; the old frames stay. One thing beats that: frames stated to be hold-out make their group
+    hold-out, and the frames that were in it before are left out. What was left out stays so. What is `placed` (with
+    the name of its batch) stands before anything arrives.
 
     Raises:
         InvalidInputError: the hold-out names a drive or a source split that no batch has.
@@ -46,20 +47,22 @@ def place_frames(
 def place_sightings(
     batches: Sequence[tuple[str, Sequence[Sighting]]],
     rules: SplitRules,
-    contents: Contents | None = None,
+    contents: Sequence[Contents] = (),
     placed: Sequence[tuple[str, Standing]] = (),
 ) -> Placement:
     """Place frames as `place_frames` does, where drives and source splits that nobody has were refused before."""
     board = SplitBoard(rules)
     known: set[tuple[str, Sighting]] = set()
     late = [(name, stand(board, standing)) for name, standing in placed]
+    held = _add({}, contents[: len(placed)])
     for number, (name, sightings) in enumerate([*late, *batches]):
+        _add(held, contents[number : number + 1])
         arrival = _Arrival(board, number, name)
         for sighting in sightings:
             if (name, sighting) not in known:  # a source that is known brings nothing new
                 arrival.see(sighting)
         known.update((name, sighting) for sighting in sightings)
-        arrival.place_all(contents or {})
+        arrival.place_all(held)
     return board.placement()
 
 
@@ -220,6 +223,16 @@ class _Arrival:
     def _seen(self, frame_id: str) -> str:
         drives = sorted(self.drives[frame_id])
         return f"batch {self.name!r}, drive {drives[0]!r}"
+
+
+def _add(held: dict[str, dict[str, int]], contents: Sequence[Contents]) -> dict[str, dict[str, int]]:
+    """Add what frames hold to `held` and return it; of two who drew one frame, the one with more of a class counts."""
+    for some in contents:
+        for frame_id, counts in some.items():
+            known = held.setdefault(frame_id, {})
+            for name, count in counts.items():
+                known[name] = max(count, known.get(name, 0))
+    return held
 
 
 def _sum(frames: Iterable[str], contents: Contents) -> Counter[str]:

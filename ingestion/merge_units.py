@@ -20,7 +20,7 @@ def place_batches(
         told = [(name, pl.DataFrame(pl.from_arrow(tables.sources.select(list(SEEN))))) for name, tables in batches]
         return place_tables(told, rules)
     seen = [(name, sightings(tables, rules.splits)) for name, tables in batches]
-    held = _all_contents([tables for _, tables in (*placed, *batches)]) if rules.splits.balance else {}
+    held = [contents(tables) for _, tables in (*placed, *batches)] if rules.splits.balance else []
     stood = [(name, standing(tables, sightings(tables, rules.splits))) for name, tables in placed]
     placement = place_frames(seen, rules, held, stood)
     ids = list(placement.splits)
@@ -31,17 +31,6 @@ def place_batches(
         leaks=_texts({"frame_id": [key for key, _ in leaks], "detail": [why for _, why in leaks]}),
         conflicts=placement.conflicts,
     )
-
-
-def _all_contents(batches: Sequence[SnapshotTables]) -> dict[str, dict[str, int]]:
-    """Return what every frame holds; of two batches that drew one frame, the one with more boxes of a class counts."""
-    found: dict[str, dict[str, int]] = {}
-    for tables in batches:
-        for frame_id, counts in contents(tables).items():
-            known = found.setdefault(frame_id, {})
-            for name, count in counts.items():
-                known[name] = max(count, known.get(name, 0))
-    return found
 
 
 def _texts(columns: dict[str, list[str]]) -> pl.DataFrame:

@@ -62,7 +62,7 @@ def split_snapshot(request: SplitRequest) -> Split:
         (_REST, [sighting for sighting in seen if sighting.frame_id not in held]),
     ]
     rules = SplitRules(request.holdout, request.splits, {_HELD: "holdout"})
-    placement = place_frames(arrivals, rules, contents(tables))
+    placement = place_frames(arrivals, rules, [contents(tables)])
     leaks = dict(placement.leaks)
     for frame_id, split in placement.splits.items():
         if held and split == "holdout" and frame_id not in held:

@@ -230,12 +230,11 @@ def test_the_snapshot_is_the_same_for_any_order_and_sharding_of_the_rows_and_any
     assert _everything(merge_snapshots(others, how)) == _everything(merge_snapshots(found, how))
 
 
-@given(sequences(min_size=2), sections(), st.integers(0, 3))
-@settings(deadline=None, max_examples=5)
-def test_a_batch_that_is_appended_moves_no_frame_to_another_split(found, section, seed):
-    how = MergeRules(
-        merge=section, holdout=HoldoutSection(fraction=0.3, seed=seed), splits=SplitSection(val_fraction=0.5)
-    )
+@given(sequences(min_size=2), sections(), st.integers(0, 3), st.booleans())
+@settings(deadline=None, max_examples=10)
+def test_a_batch_that_is_appended_moves_no_frame_to_another_split(found, section, seed, balance):
+    splits = SplitSection(val_fraction=0.5, balance=balance)
+    how = MergeRules(merge=section, holdout=HoldoutSection(fraction=0.3, seed=seed), splits=splits)
 
     before, after = (merge_snapshots(some, how).tables.frames for some in (found[:-1], found))
 

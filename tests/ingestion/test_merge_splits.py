@@ -4,8 +4,10 @@ from hypothesis import strategies as st
 
 from driveflow.errors import InvalidInputError
 from driveflow.flow.sections import HoldoutSection, SplitSection
+from ingestion.merge import MergeRules, merge_snapshots
 from ingestion.merge_splits import place_frames
 from ingestion.split_board import Sighting, SplitRules
+from tests.ingestion.test_merge_rules import rows_of, snapshot_of
 
 ALL_TRAIN = SplitSection(val_fraction=0.0)
 _sightings = st.lists(
@@ -200,3 +202,18 @@ def test_the_share_of_drawn_groups_is_near_the_fraction():
 def test_a_hold_out_that_names_nothing_is_refused(holdout, message):
     with pytest.raises(InvalidInputError, match=message):
         _place(_seen(("a", "d", "train")), holdout=holdout)
+
+
+def test_a_batch_that_draws_more_in_old_frames_moves_none_of_them_where_splits_are_balanced():
+    def drawn(name, *counts):
+        boxes = [[("car", 20.0 * place) for place in range(count)] for count in counts]
+        rows = [rows_of(name, some, frame_id=f"{n:064}", drive=f"d{n}") for n, some in enumerate(boxes) if some]
+        return snapshot_of(name, rows)
+
+    rules = MergeRules(splits=SplitSection(val_fraction=0.3, balance=True))
+    first, later = drawn("first", 8, 6, 4, 2), drawn("later", 0, 0, 0, 40)
+
+    before, after = (merge_snapshots(parts, rules).tables.frames for parts in ([first], [first, later]))
+
+    assert len(set(before["split"].to_pylist())) == 2
+    assert after["split"].to_pylist() == before["split"].to_pylist()

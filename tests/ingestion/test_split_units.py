@@ -202,11 +202,11 @@ def test_balancing_makes_up_for_what_the_splits_lack_already():
 def test_one_lonely_group_trains_when_balanced():
     rules = SplitRules(HoldoutSection(fraction=0.2), SplitSection(balance=True))
 
-    assert place_frames([("b", [Sighting("a", "d", "")])], rules, {"a": {FRAMES: 1}}).splits == {"a": "train"}
+    assert place_frames([("b", [Sighting("a", "d", "")])], rules, [{"a": {FRAMES: 1}}]).splits == {"a": "train"}
 
 
 def test_what_is_stated_is_not_balanced():
     rules = SplitRules(HoldoutSection(drives=("d2",)), SplitSection(balance=True), {"b": "val"})
     seen = [("b", [Sighting("a", "d1", "")]), ("c", [Sighting("b", "d2", "")])]
 
-    assert place_frames(seen, rules, {}).splits == {"a": "val", "b": "holdout"}
+    assert place_frames(seen, rules).splits == {"a": "val", "b": "holdout"}
