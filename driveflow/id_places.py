@@ -1,12 +1,32 @@
 """Find where ids stand among many others, piece by piece."""
 
+from collections.abc import Iterable
 from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 Ints: TypeAlias = npt.NDArray[np.int64]
+Ids: TypeAlias = pa.Array | pa.ChunkedArray | Iterable[str]
+
+
+def id_array(ids: Ids) -> pa.Array:
+    """Return ids in one piece."""
+    if isinstance(ids, pa.ChunkedArray):
+        return ids.combine_chunks()
+    return ids if isinstance(ids, pa.Array) else pa.array(list(ids), pa.string())
+
+
+def sorted_ids(ids: Ids) -> pa.Array:
+    """Return ids sorted, each once.
+
+    >>> sorted_ids(["b", "a", "b"]).to_pylist()
+    ['a', 'b']
+    """
+    distinct = (ids if isinstance(ids, pa.ChunkedArray) else id_array(ids)).unique()
+    return distinct.take(pc.sort_indices(distinct))
 
 
 class IdPlaces:

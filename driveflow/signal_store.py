@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow import tables as columns
-from driveflow.id_places import IdPlaces
+from driveflow.id_places import IdPlaces, Ids, id_array
 from driveflow.images.signals import extractor_digest
 from driveflow.part_files import read_parts, write_part
 from driveflow.storage.objects import join
@@ -23,9 +23,9 @@ class SignalStore:
     def __init__(self, store: str, extractor: str = "") -> None:
         self._folder = join(store, "signals", extractor or extractor_digest())
 
-    def load(self, frame_ids: pa.Array | pa.ChunkedArray | Iterable[str]) -> pa.Table:
+    def load(self, frame_ids: Ids) -> pa.Table:
         """Return the known signals of `frame_ids`, one row a frame, sorted by frame."""
-        wanted = _id_array(frame_ids)
+        wanted = id_array(frame_ids)
         places = IdPlaces(wanted)
         parts = [part.filter(pa.array(places.of(part["frame_id"]) >= 0)) for part in self._parts()]
         if not parts:
@@ -41,12 +41,6 @@ class SignalStore:
 
     def _parts(self) -> Iterable[pa.Table]:
         return (part.select(columns.SIGNALS.names).cast(columns.SIGNALS) for part in read_parts(self._folder))
-
-
-def _id_array(frame_ids: pa.Array | pa.ChunkedArray | Iterable[str]) -> pa.Array:
-    if isinstance(frame_ids, pa.ChunkedArray):
-        return frame_ids.combine_chunks()
-    return frame_ids if isinstance(frame_ids, pa.Array) else pa.array(list(frame_ids), pa.string())
 
 
 def _first_of_each(table: pa.Table) -> pa.Table:

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from driveflow.embeddings.embedder import Embedder, Vectors
 from driveflow.embeddings.vector_store import VectorStore
 from driveflow.errors import BrokenDataError, IntegrityError, NotFoundError
+from driveflow.id_places import sorted_ids
 from driveflow.images.frame_bytes import FrameBytes
 from driveflow.progress import Progress, silent
 
@@ -44,7 +45,7 @@ def embed_frames(
         StorageError: the storage failed; what was embedded until then is kept.
         IntegrityError: the model answers otherwise than it declares.
     """
-    wanted = pa.array(sorted(set(frame_ids.to_pylist() if hasattr(frame_ids, "to_pylist") else frame_ids)), pa.string())
+    wanted = sorted_ids(frame_ids)
     known = store.known(wanted)
     missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=known))).to_pylist()
     done = embedded = 0

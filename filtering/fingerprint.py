@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 
 from driveflow import tables as columns
 from driveflow.errors import BrokenDataError, IntegrityError, NotFoundError
+from driveflow.id_places import sorted_ids
 from driveflow.images.frame_bytes import FrameBytes
 from driveflow.images.signals import Signals, measure
 from driveflow.progress import Progress, silent
@@ -58,7 +59,7 @@ def fingerprint_frames(
     Raises:
         StorageError: the storage failed; what was measured until then is kept.
     """
-    wanted = _distinct(frame_ids)
+    wanted = sorted_ids(frame_ids)
     known = store.load(wanted)
     missing = wanted.filter(pc.invert(pc.is_in(wanted, value_set=known["frame_id"].combine_chunks()))).to_pylist()
     parts = [known]
@@ -119,9 +120,3 @@ def _table(rows: Sequence[_Row]) -> pa.Table:
 def _value(row: _Row, name: str) -> int | float | bytes | None:
     value: int | float | bytes | None = getattr(row.signals, name, None)
     return value
-
-
-def _distinct(frame_ids: pa.Array | pa.ChunkedArray | Sequence[str]) -> pa.Array:
-    array = frame_ids if isinstance(frame_ids, pa.Array | pa.ChunkedArray) else pa.array(frame_ids, pa.string())
-    distinct = array.unique()
-    return distinct.take(pc.sort_indices(distinct))

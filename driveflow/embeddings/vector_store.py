@@ -1,8 +1,8 @@
 """The vector of each frame under each model, kept once for all runs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final, Protocol, TypeAlias
+from typing import Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -10,11 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow.embeddings.embedder import Vectors
-from driveflow.id_places import IdPlaces, Ints
+from driveflow.id_places import IdPlaces, Ids, Ints, id_array, sorted_ids
 from driveflow.part_files import read_parts, write_part
 from driveflow.storage.objects import join
-
-Ids: TypeAlias = pa.Array | pa.ChunkedArray | Iterable[str]
 
 _BLOCK: Final = 4_096
 _PART: Final = 8_192  # vectors that are handed on at once, or one part more
@@ -72,7 +70,7 @@ class VectorStore:
 
     def load(self, frame_ids: Ids) -> FrameVectors:
         """Return what is known of `frame_ids`; beside that a few parts at a time are in memory."""
-        wanted = _sorted_ids(frame_ids)
+        wanted = sorted_ids(frame_ids)
         vectors = np.zeros((len(wanted), self._dimensions), np.float32)
         known = np.zeros(len(wanted), np.bool_)
         for places, rows in self.parts(wanted):
@@ -101,7 +99,7 @@ class VectorStore:
 
     def known(self, frame_ids: Ids) -> pa.Array:
         """Return which of `frame_ids` have a vector, sorted, with no vector in memory but those of one part."""
-        wanted = _sorted_ids(frame_ids)
+        wanted = sorted_ids(frame_ids)
         places, known = IdPlaces(wanted), np.zeros(len(wanted), np.bool_)
         for ids, _ in self._parts():
             at = places.of(ids)
@@ -114,7 +112,7 @@ class VectorStore:
         Raises:
             ValueError: there is not one row of the model's size for each frame.
         """
-        ids = pa.array(list(frame_ids), pa.string()) if not isinstance(frame_ids, pa.Array) else frame_ids
+        ids = id_array(frame_ids)
         if vectors.shape != (len(ids), self._dimensions):
             raise ValueError(f"{len(ids)} frames go with ({len(ids)}, {self._dimensions}), got {vectors.shape}")
         if not len(ids):
@@ -134,12 +132,6 @@ class VectorStore:
 def _rows(column: pa.Array, dimensions: int) -> Vectors:
     whole: npt.NDArray[np.float32] = np.frombuffer(column.buffers()[1], "<f4")
     return whole.reshape(-1, dimensions)[column.offset : column.offset + len(column)]
-
-
-def _sorted_ids(frame_ids: Ids) -> pa.Array:
-    array = frame_ids if isinstance(frame_ids, pa.Array | pa.ChunkedArray) else pa.array(list(frame_ids), pa.string())
-    distinct = array.unique()
-    return distinct.take(pc.sort_indices(distinct))
 
 
 def _moved_up(vectors: Vectors, known: npt.NDArray[np.bool_]) -> Vectors:
