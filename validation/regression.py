@@ -141,13 +141,32 @@ def load_regressions(name: str, store: str) -> RegressionSet:
         NotFoundError: there is none.
         InvalidInputError: it is no regression set, or not the one of its digest.
     """
+    return read_regressions(*_bytes_of(name, store))
+
+
+def keep_regressions(name: str, store: str) -> str:
+    """Keep the set that `name` says in the store, and return its digest: a file that changes is another set.
+
+    Raises:
+        NotFoundError, InvalidInputError: as `load_regressions`.
+    """
+    from driveflow.reuse import put_object
+
+    data, where = _bytes_of(name, store)
+    found = read_regressions(data, where)
+    put_object(store, data, ".json")
+    return found.digest
+
+
+def _bytes_of(name: str, store: str) -> tuple[bytes, str]:
+    """Return the file of a set, and how it is called."""
     from driveflow.reuse import read_object
     from driveflow.storage.objects import join, local_path, read_bytes, to_uri
 
     if _DIGEST.fullmatch(name):
         uri = join(store, "objects", f"{name}.json")
         try:
-            return read_regressions(read_object(uri), uri)
+            return read_object(uri), uri
         except NotFoundError as error:
             raise NotFoundError(f"There is no regression set {name[:12]} in {store}.") from error
     uri = name if "://" in name else to_uri(name)
@@ -157,7 +176,7 @@ def load_regressions(name: str, store: str) -> RegressionSet:
             f"There is no regression set {name!r}: a folder is none; a file, or the digest of one, would do."
         )
     try:
-        return read_regressions(read_bytes(uri), name)
+        return read_bytes(uri), name
     except NotFoundError as error:
         raise NotFoundError(f"There is no regression set {name!r}: {error}") from error
 

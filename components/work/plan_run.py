@@ -31,6 +31,7 @@ def work(context: StepContext, inputs: Mapping[str, Value]) -> StepResult:
     if context.place.profile != "local":  # the local runner notes its runs itself
         row = RunRow(run_id=context.run_id, flow=flow.name, pipeline=pipeline, profile=context.place.profile)
         context.ledger.begin_run(row)
+    flow = flow if pipeline == "curate" else _with_kept_regressions(flow, context.place.store)
     world = look(context, flow, pipeline, str(inputs["data_root"]))
     due = decide(context, flow, world, pipeline, force=bool(inputs["force"]))
     labeled = {} if pipeline == "retrain" else answered(context, world.campaigns)
@@ -53,6 +54,14 @@ def _changed(flow: "Flow", inputs: Mapping[str, Value]) -> "Flow":
     training = training if epochs is None else replace(training, epochs=epochs)
     labeling = flow.labeling if budget is None else replace(flow.labeling, budget_frames=budget)
     return replace(flow, training=training, labeling=labeling)
+
+
+def _with_kept_regressions(flow: "Flow", store: str) -> "Flow":
+    """Return the flow with its regression sets by digest, as they are now: a set that grows is judged anew."""
+    from validation.regression import keep_regressions
+
+    kept = tuple(keep_regressions(name, store) for name in flow.gate.regressions)
+    return replace(flow, gate=replace(flow.gate, regressions=kept))
 
 
 def given(name: str, value: int) -> int | None:

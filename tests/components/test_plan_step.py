@@ -13,6 +13,7 @@ from driveflow.storage.objects import local_path
 from labeling.hand_off import hand_off
 from tests.components.made_steps import context, pictures_snapshot
 from tests.labeling import made
+from validation.regression import RegressionObject, RegressionSet, load_regressions, write_regressions
 
 
 @pytest.fixture
@@ -25,8 +26,9 @@ def planned(tmp_path):
     step = context(tmp_path, {})
     given = {"flow": flow, "pipeline": "curate", "data_root": "", "force": False}
 
-    def plan(**changes):
-        return plan_run.work(step, {**given, "seed": -1, "epochs": -1, "budget_frames": -1, **changes})
+    def plan(more="", **changes):
+        asked = {**given, "flow": flow + more}
+        return plan_run.work(step, {**asked, "seed": -1, "epochs": -1, "budget_frames": -1, **changes})
 
     return step, plan
 
@@ -56,6 +58,27 @@ def test_a_curated_snapshot_that_is_gone_is_told_with_what_makes_it_again(planne
 
     with pytest.raises(NotFoundError, match=r"There is no snapshot at .* run the pipeline curate again"):
         plan(pipeline="retrain")
+
+
+def test_a_regression_set_is_told_by_its_digest_so_that_one_that_grows_is_judged_anew(planned, tmp_path):
+    step, plan = planned
+    one, two = (RegressionObject(frame, "car", (0.0, 0.0, 9.0, 9.0)) for frame in "ab")
+    path = tmp_path / "may.json"
+    gate = f"gate: {{regressions: ['{path}']}}\n"
+
+    def told(*failures):
+        path.write_bytes(write_regressions(RegressionSet("may", "", failures)))
+        settings = json.loads(plan(pipeline="flow", more=gate).outputs["validate_settings"])
+        return settings["gate"]["regressions"]
+
+    before, after = told(one), told(one, two)
+
+    assert before != after
+    path.unlink()
+    assert [load_regressions(name, step.place.store).failures for name in before + after] == [(one,), (one, two)]
+    assert plan(more=gate).outputs["due"]
+    with pytest.raises(NotFoundError, match=r"There is no regression set .*may\.json"):
+        plan(pipeline="flow", more=gate)
 
 
 def test_what_annotators_answered_is_known_to_the_next_search_and_what_they_owe_is_not(planned):
