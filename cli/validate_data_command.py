@@ -152,7 +152,10 @@ def _text(report: "DataReport") -> str:
 
     counted = ", ".join(f"{count:,} {name}" for name, count in report.counts.items())
     lines = [f"{report.verdict}: {report.snapshot_id[:16]}, {counted}", report.reason, ""]
-    return "\n".join([*lines, table([_row(check) for check in in_order(report.checks)])])
+    lines.append(table([_row(check) for check in in_order(report.checks)]))
+    if any(check.suspects for check in report.checks):
+        lines += ["", f"suspects: {report.suspects:,}; -o html draws them, -o json lists their frames and boxes"]
+    return "\n".join(lines)
 
 
 def _row(check: "Check") -> "dict[str, bool | int | float | str | None]":

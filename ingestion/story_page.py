@@ -71,7 +71,8 @@ def _sentence(step: _Row) -> html.Html:
 
 def _pictures(story: _Row, boxes: Sequence[_Row], shown: Shown) -> html.Html:
     if shown.frame is None:
-        return html.paragraph("The picture cannot be had.", tone="warn")
+        gone = "The frame was withdrawn: its picture is not shown." if story.get("withdrawn") else ""
+        return html.paragraph(gone or "The picture cannot be had.", tone="warn")
     count = f"This frame: {how_many(len(boxes), 'box', 'boxes')}"
     figures = [_picture(shown.frame, [_box(row) for row in boxes], str(story["frame_id"]), count)]
     if shown.twin is not None:
@@ -104,7 +105,7 @@ def _decided(steps: Sequence[_Row]) -> html.Html:
         [
             str(step["step"] or "snapshot"),
             told_of(step),
-            _text(step.get("rule")),
+            _rule(step),
             _number(step.get("score")),
             _number(step.get("limit")),
             str(step["snapshot"])[:_ID_CHARS],
@@ -113,6 +114,11 @@ def _decided(steps: Sequence[_Row]) -> html.Html:
         for step in steps
     ]
     return html.table(columns, rows, label="Steps")
+
+
+def _rule(step: _Row) -> html.Text:
+    """Return the rule that decided; none where every rule let the frame pass, since a reason is then not given."""
+    return "" if step.get("reason") in (None, "", step.get("verdict")) else _text(step.get("rule"))
 
 
 def _number(value: Json) -> str:

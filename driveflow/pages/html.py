@@ -195,6 +195,11 @@ def number(value: float | None, digits: int = 3, *, sign: bool = False, tone: To
     return Cell(content, order=float(value), tone=tone)
 
 
+def stacked(table: Html) -> Html:
+    """Return a table whose cells of a row stand below each other, the numbers but the first left out, on a phone."""
+    return element("div", {"class": "stack"}, table)
+
+
 def gallery(pictures: Sequence[Picture], caption: str = "") -> Html:
     """Return pictures side by side; each opens large."""
     label = {"aria-label": caption} if caption else {}

@@ -10,9 +10,9 @@ from driveflow.pages.html import Html, escape
 from driveflow.pages.svg import drawing
 
 _PALETTE = 8
-_ROW_PX, _LEFT_PX, _WIDTH_PX, _RIGHT_PX = 30, 150, 560, 70
+_ROW_PX, _LEFT_PX, _WIDTH_PX, _RIGHT_PX = 30, 90, 280, 60
 _LEAST_TEXT_PX = 26
-_LABEL_CHARS = 22
+_LABEL_CHARS = 13
 
 
 @dataclass(frozen=True, slots=True)

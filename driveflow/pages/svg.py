@@ -43,7 +43,7 @@ class Calibration:
 
 def bar_chart(title: str, bars: Sequence[Bar], top: float = 1.0) -> Html:
     """Return horizontal bars, one a row, on a scale from 0 to `top`."""
-    row_px, left_px, width_px, right_px = 24, 190, 420, 130
+    row_px, left_px, width_px, right_px = 24, 170, 190, 70
     height = row_px * len(bars) + 6
     rows = []
     for index, bar in enumerate(bars):

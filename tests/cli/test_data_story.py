@@ -127,7 +127,7 @@ def test_a_page_of_a_frame_that_was_withdrawn_says_that_there_is_no_picture(work
 
     _data(capsys, workspace, "explain", FRAME, "--html", str(page))
 
-    assert "The picture cannot be had." in page.read_text()
+    assert "The frame was withdrawn: its picture is not shown." in page.read_text()
 
 
 def test_a_frame_nobody_knows_is_not_found(workspace, capsys):

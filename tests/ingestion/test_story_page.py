@@ -1,5 +1,7 @@
 """The page of a frame shows what of its pictures can be shown."""
 
+import pytest
+
 from ingestion.story_page import Shown, story_page
 from tests.ingestion.batches import picture
 
@@ -22,3 +24,21 @@ def test_sides_have_their_unit_and_attributes_are_words():
     assert "960 px" in page
     assert "540 px" in page
     assert "time_of_day: night, lanes: 2" in page
+
+
+def test_a_withdrawn_frame_is_said_to_be_withdrawn_where_its_picture_would_be():
+    page = story_page(STORY | {"withdrawn": {"reason": "asked", "who": "ada"}}, [], Shown(None))
+
+    assert "The frame was withdrawn: its picture is not shown." in page
+    assert "cannot be had" not in page
+
+
+@pytest.mark.parametrize("reason", [None, "", "kept"])
+def test_a_frame_that_every_rule_let_pass_was_kept_by_none(reason):
+    kept = {"step": "build_training_set", "snapshot": "a1", "verdict": "kept", "reason": reason, "rule": "leak"}
+    dropped = {"step": "filter_frames", "snapshot": "b2", "verdict": "dropped", "reason": "blur", "rule": "blur.dead"}
+
+    page = story_page(STORY | {"steps": [kept, dropped]}, [], Shown(None))
+
+    assert "leak" not in page.split("What was decided")[1].split("</section>")[0]
+    assert "blur.dead" in page

@@ -112,7 +112,9 @@ def _looked_for(rows: tuple[ClassRow, ...]) -> Check:
     never = [row.class_name for row in rows if row.looked_for == 0]
     if all(row.looked_for is None for row in rows):
         return Check("classes_looked_for", "NOT JUDGED", "No frame is labeled.", n=len(rows))
-    part = [f"{row.class_name} in {row.looked_for:.0%}" for row in rows if row.looked_for and row.looked_for < 1]
+    # neither all nor none, however near: a share that is rounded to 100% would deny the sentence
+    shares = {row.class_name: row.looked_for for row in rows if row.looked_for is not None and 0 < row.looked_for < 1}
+    part = [f"{name} in {min(share, 0.999):.1%}" for name, share in shares.items()]
     told = f"Nobody looked for {_named(never)}." if never else "Every class was looked for."
     told += f" Not in every labeled frame: {_named(part)}." if part else ""
     return judged(

@@ -18,13 +18,14 @@ MAX_PICTURE_BYTES: Final = 3_000_000  # of all pictures together, so that the pa
 TONES: Final[Mapping[str, Tone]] = {"PASS": "good", "BLOCK": "bad", "NEEDS REVIEW": "warn", "NOT JUDGED": "plain"}
 _SUSPECT: Colour = (255, 176, 0)
 _OTHER: Colour = (64, 156, 255)
+_DIGITS: Final = {"share": 4, "size": 4, "to": 1}  # of a value, by the first word of its unit
 _SIDE_PX = 640
 _PICTURES_OF_A_CHECK = 6
 
 
 def data_page(report: DataReport, pictures: Pictures, title: str = "Data") -> str:
     """Return the report as one self-contained page under 5 MB."""
-    album = _Album(pictures)
+    album = _Album(pictures, report.paths)
     sections = [
         ("suspects", "Suspects", _galleries(report, album)),
         ("classes", "Classes", _classes(report)),
@@ -69,7 +70,7 @@ def _checks(report: DataReport) -> Html:
         Column("of", numeric=True),
         Column("why"),
     ]
-    return html.table(columns, [_check_row(check) for check in in_order(report.checks)], label="Checks")
+    return html.stacked(html.table(columns, [_check_row(check) for check in in_order(report.checks)], label="Checks"))
 
 
 def _check_row(check: Check) -> list[Cell | Text]:
@@ -77,8 +78,8 @@ def _check_row(check: Check) -> list[Cell | Text]:
     return [
         check.name.replace("_", " "),
         Cell(html.badge(check.outcome, tone), order=GRAVEST_FIRST.index(check.outcome)),
-        html.number(check.value, 4 if check.unit.startswith(("share", "size")) else 0, below=check.unit),
-        html.number(check.review, 3),
+        html.number(check.value, _DIGITS.get(check.unit.partition(" ")[0], 0), below=check.unit),
+        html.number(check.review, 3 if check.review is not None and check.review < 1 else 0),
         html.number(check.block if check.block is None or check.block < 1 else None, 3),
         html.number(check.found, 0),
         html.number(check.n, 0),
@@ -89,8 +90,9 @@ def _check_row(check: Check) -> list[Cell | Text]:
 class _Album:
     """Pictures of suspects, as long as there is room on the page."""
 
-    def __init__(self, pictures: Pictures) -> None:
+    def __init__(self, pictures: Pictures, paths: Mapping[str, str]) -> None:
         self._pictures = pictures
+        self._paths = paths
         self._used = 0
 
     def picture(self, suspect: Suspect) -> Picture | None:
@@ -103,8 +105,13 @@ class _Album:
             return None
         uri = thumbnail_data_uri(pixels, _boxes(suspect), _SIDE_PX, quality=75)
         self._used += len(uri)
-        caption = html.join([suspect.detail, html.element("div", {"class": "soft"}, html.code(suspect.frame_id[:12]))])
+        caption = html.join([suspect.detail, html.element("div", {"class": "soft"}, self.named(suspect.frame_id))])
         return Picture(uri, f"Frame {suspect.frame_id[:12]}: {suspect.detail}", caption)
+
+    def named(self, frame_id: str) -> Html:
+        """Return the beginning of the frame's id, and where it was found."""
+        found: list[Text] = [" ", html.path(self._paths[frame_id])] if frame_id in self._paths else []
+        return html.join([html.code(frame_id[:12]), *found])
 
 
 def _boxes(suspect: Suspect) -> list[Box]:
@@ -128,14 +135,14 @@ def _gallery(check: Check, album: _Album) -> Html:
     shown = [album.picture(suspect) for suspect in check.suspects[:_PICTURES_OF_A_CHECK]]
     found = [picture for picture in shown if picture is not None]
     named = html.join([check.name.replace("_", " "), " ", html.badge(check.outcome, TONES[check.outcome])])
-    listed = html.bullets([_line(suspect) for suspect in check.suspects])
+    listed = html.bullets([_line(suspect, album) for suspect in check.suspects])
     more = f"{check.found:,} found, {len(check.suspects)} listed"
     pictures = [html.gallery(found, check.name)] if found else []
     return html.join([html.element("h3", {}, named), *pictures, html.folded(more, listed, is_open=not found)])
 
 
-def _line(suspect: Suspect) -> Html:
-    place: list[Text] = [html.code(suspect.frame_id[:16]), " "] if suspect.frame_id else []
+def _line(suspect: Suspect, album: _Album) -> Html:
+    place: list[Text] = [album.named(suspect.frame_id), " "] if suspect.frame_id else []
     box: list[Text] = [html.name(suspect.class_name), " ", html.code(suspect.box_id), ": "] if suspect.box_id else []
     return html.join([*place, *box, suspect.detail])
 
@@ -144,12 +151,12 @@ def _classes(report: DataReport) -> Html:
     if not report.classes:
         return html.paragraph("The tables are broken; nothing else was looked at.")
     columns = [Column("class"), *(Column(f"{split} boxes", numeric=True) for split in SPLITS)]
-    columns.append(Column("looked for", numeric=True, hint="in what share of the labeled frames"))
+    columns.append(Column("looked for in, %", numeric=True, hint="in what share of the labeled frames"))
     rows: list[list[Cell | Text]] = [
         [
             html.name(row.class_name),
             *(html.number(row.boxes.get(split, 0), 0) for split in SPLITS),
-            html.number(row.looked_for, 3),
+            html.number(None if row.looked_for is None else 100 * row.looked_for, 1),
         ]
         for row in report.classes
     ]
@@ -175,7 +182,7 @@ def _drift(report: DataReport) -> Html:
         Column("why"),
     ]
     rows = [_drift_row(row) for row in sorted(report.drift, key=lambda row: -(row.effect or -1.0))]
-    return html.join([html.paragraph(words, tone="info"), html.table(columns, rows, label="Drift")])
+    return html.join([html.paragraph(words, tone="info"), html.stacked(html.table(columns, rows, label="Drift"))])
 
 
 def _drift_row(row: Drift) -> list[Cell | Text]:

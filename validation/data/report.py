@@ -1,7 +1,7 @@
 """What a validation of data says, as records."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, Literal, TypeAlias
 
 Verdict: TypeAlias = Literal["PASS", "NEEDS REVIEW", "BLOCK"]
@@ -89,6 +89,7 @@ class DataReport:
     classes: tuple[ClassRow, ...]
     counts: Mapping[str, int]
     seconds: float = 0.0
+    paths: Mapping[str, str] = field(default_factory=dict)  # of the suspects' frames, by frame id
 
     @property
     def suspects(self) -> int:

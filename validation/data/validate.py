@@ -3,6 +3,8 @@
 import time
 from dataclasses import replace
 
+import polars as pl
+
 from validation.data.boxes import check_boxes
 from validation.data.classes import check_classes, class_rows
 from validation.data.drift import check_drift
@@ -35,7 +37,15 @@ def validate_data(request: DataRequest) -> DataReport:
         check_noise(request, data),
         drift,
     )
-    return replace(_report(request, checks, counts, started_s), drift=columns, classes=classes)
+    report = _report(request, checks, counts, started_s)
+    return replace(report, drift=columns, classes=classes, paths=_paths(data, checks))
+
+
+def _paths(data: Prepared, checks: tuple[Check, ...]) -> dict[str, str]:
+    """Return where each frame that a check points at was found first, as batch/path."""
+    asked = {suspect.frame_id for check in checks for suspect in check.suspects}
+    rows = data.shots.filter(pl.col("frame_id").is_in(asked)).unique("frame_id", keep="first", maintain_order=True)
+    return {frame_id: f"{batch}/{path}" for frame_id, batch, path in rows.select("frame_id", "batch", "path").rows()}
 
 
 def _report(request: DataRequest, checks: tuple[Check, ...], counts: dict[str, int], started_s: float) -> DataReport:

@@ -34,14 +34,14 @@ def rules_table(rules: Sequence[RuleResult], label: str) -> Html:
     """Return rules in the order given."""
     columns = [*_OPENING, Column("frames", numeric=True), Column("drive groups", numeric=True), Column("why")]
     scale = _difference_scale(rules)
-    return _stack(html.table(columns, [_row(rule, scale) for rule in rules], label=label))
+    return html.stacked(html.table(columns, [_row(rule, scale) for rule in rules], label=label))
 
 
 def short_rules_table(rules: Sequence[RuleResult], label: str) -> Html:
     """Return a few rules for the first screen: what each stands on is said below why."""
     columns = [*_OPENING, Column("why")]
     scale = _difference_scale(rules)
-    return _stack(html.table(columns, [_short_row(rule, scale) for rule in rules], label=label))
+    return html.stacked(html.table(columns, [_short_row(rule, scale) for rule in rules], label=label))
 
 
 def gravest_first(rules: Sequence[RuleResult]) -> list[RuleResult]:
@@ -57,11 +57,6 @@ def _row(rule: RuleResult, scale: tuple[float, float]) -> list[Cell | Text]:
 def _short_row(rule: RuleResult, scale: tuple[float, float]) -> list[Cell | Text]:
     n = f"{rule.counts.frames:,} frames of {rule.counts.drive_groups:,} drive groups" if rule.counts is not None else ""
     return [*_opening(rule, scale), html.join([rule.reason, html.element("small", {}, n)])]
-
-
-def _stack(table: Html) -> Html:
-    """Let the cells of a row stand below each other where the screen is narrow."""
-    return html.element("div", {"class": "stack"}, table)
 
 
 def _opening(rule: RuleResult, scale: tuple[float, float]) -> list[Cell | Text]:

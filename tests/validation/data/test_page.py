@@ -37,6 +37,25 @@ def test_the_page_says_verdict_checks_and_draws_the_suspects_and_runs_nothing_of
     assert len(page) < 5_000_000
 
 
+def test_suspects_are_named_by_their_files_with_pictures_and_without():
+    found = report()
+    path = next(iter(found.paths.values()))
+
+    assert len(found.paths) >= 2
+    for page in (data_page(found, pixels), data_page(found, gone)):
+        assert f'title="{path}"' in page
+
+
+def test_a_class_that_was_looked_for_nearly_everywhere_is_not_said_to_be_looked_for_in_all():
+    frames, boxes = labeled(3000)
+    frames[0]["annotated_classes"] = frames[0]["annotated_classes"][:1]
+
+    checks = {check.name: check for check in checked(side(frames, boxes))[0].checks}
+
+    assert "100" not in checks["classes_looked_for"].reason
+    assert "in 99.9%" in checks["classes_looked_for"].reason
+
+
 def test_frames_that_are_gone_are_listed_without_a_picture():
     page = data_page(report(), gone)
 
