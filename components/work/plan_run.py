@@ -98,8 +98,10 @@ def _sections(flow: "Flow", world: "World", steered: Mapping[str, Json]) -> dict
         },
         "filter": {"filters": plain["filters"], "corner_cases": corner_cases, "by_hand": world.by_hand}
         | champion
-        | arrival,
+        | arrival
+        | dict(world.embeddings.get("filter", {})),
         "corner_case": {"corner_cases": corner_cases, "labeling": plain["labeling"], "champion": world.champion_uri}
+        | dict(world.embeddings.get("corner_case", {}))
         | dict(steered),
         "hand_off": {
             "labeling": plain["labeling"],

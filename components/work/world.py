@@ -22,7 +22,8 @@ class World:
 
     `trained_on` is the training data of the newest model, empty where there is none. `champion_away` says who set the
     champion aside, why and until when: it is then asked nowhere. `withdrawn` is the address of the list of withdrawn
-    frames, `by_hand` that of what people said of the filters' decisions; each is empty where there is nothing.
+    frames, `by_hand` that of what people said of the filters' decisions; each is empty where there is nothing. `embeddings`
+    has the digest of the model, no built-in one, by which a step (filter, corner_case) compares frames.
     """
 
     batches: list[dict[str, Any]]
@@ -37,6 +38,7 @@ class World:
     trained_on: str
     withdrawn: str
     by_hand: str
+    embeddings: dict[str, dict[str, str]]
 
 
 def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> World:
@@ -62,7 +64,18 @@ def look(context: StepContext, flow: Flow, pipeline: str, data_root: str) -> Wor
         trained_on=_trained_on(context, flow),
         withdrawn=_withdrawn(context.place.store),
         by_hand=put_by_hand(context.place.store),
+        embeddings={} if pipeline == "retrain" else _embeddings(flow),
     )
+
+
+def _embeddings(flow: Flow) -> dict[str, dict[str, str]]:
+    """Return the digest of each model that lies at an address: another one may lie there when the next run asks."""
+    from driveflow.embeddings.catalog import declared_digest
+
+    near = flow.filters.near_duplicates
+    named = {"filter": near.embedding if near.enabled else "", "corner_case": flow.labeling.embedding}
+    found = {step: declared_digest(uri) for step, uri in named.items() if uri}
+    return {step: {"embedding": digest} for step, digest in found.items() if digest}
 
 
 def _set_aside(context: StepContext, flow: Flow) -> dict[str, str]:

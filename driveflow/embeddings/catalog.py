@@ -26,9 +26,22 @@ def load_embedder(uri: str) -> Embedder:
     """
     if uri in _BUILT_IN:
         return _BUILT_IN[uri]()
-    check_uri(uri)
-    declaration = read_declaration(_read(f"{uri}.json", MAX_DECLARATION_BYTES), f"{uri}.json")
+    declaration = _declaration(uri)
     return OnnxEmbedder(_read(uri, MAX_MODEL_BYTES), declaration, uri)
+
+
+def declared_digest(uri: str) -> str:
+    """Return the digest that names the model at `uri`, by its declaration; empty for a built-in one.
+
+    Raises:
+        UsageError, NotFoundError, IntegrityError: as `load_embedder`.
+    """
+    return "" if uri in _BUILT_IN else _declaration(uri).digest()
+
+
+def _declaration(uri: str) -> EmbeddingDeclaration:
+    check_uri(uri)
+    return read_declaration(_read(f"{uri}.json", MAX_DECLARATION_BYTES), f"{uri}.json")
 
 
 def check_uri(uri: str) -> None:

@@ -60,6 +60,33 @@ def test_a_curated_snapshot_that_is_gone_is_told_with_what_makes_it_again(planne
         plan(pipeline="retrain")
 
 
+@pytest.mark.parametrize(
+    ("asked", "section"),
+    [
+        ("filters: {{near_duplicates: {{embedding: '{}'}}}}\n", "filter_settings"),
+        ("labeling: {{embedding: '{}'}}\n", "corner_case_settings"),
+    ],
+)
+def test_another_embedding_at_the_same_address_is_another_section(planned, tmp_path, asked, section):
+    _, plan = planned
+    model = tmp_path / "model.onnx"
+    declared = {
+        "input": "x",
+        "output": "y",
+        "dimensions": 4,
+        "width": 32,
+        "height": 32,
+        "mean": [0] * 3,
+        "std": [1] * 3,
+    }
+
+    def told(sha256):
+        model.with_name("model.onnx.json").write_text(json.dumps({**declared, "sha256": sha256}))
+        return plan(more=asked.format(model.as_uri())).outputs[section]
+
+    assert told("0" * 64) == told("0" * 64) != told("1" * 64)
+
+
 def test_a_regression_set_is_told_by_its_digest_so_that_one_that_grows_is_judged_anew(planned, tmp_path):
     step, plan = planned
     one, two = (RegressionObject(frame, "car", (0.0, 0.0, 9.0, 9.0)) for frame in "ab")
