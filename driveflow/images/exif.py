@@ -72,7 +72,8 @@ def _time(picture: Mapping[int, Any], place: Mapping[int, Any]) -> tuple[int | N
     told = _receiver(place)
     if taken is None:
         return (_ns(told, ""), "utc") if told else (None, "")
-    match = _OFFSET.fullmatch(str(picture.get(_ZONE, "")).strip(" \0"))
+    said = str(picture.get(_ZONE, "")).strip(" \0")
+    match = _OFFSET.fullmatch("+00:00" if said == "Z" else said)
     zone = None
     if match:
         zone = (-1 if match[1] == "-" else 1) * timedelta(hours=int(match[2]), minutes=int(match[3]))

@@ -80,6 +80,13 @@ def test_dates_that_cannot_be_are_no_times(taken):
     assert _read({TAKEN: taken}) == Exif()
 
 
+@pytest.mark.parametrize("zone", ["Z", "Z\0", "+00:00"])
+def test_a_zone_that_is_utc_itself_is_read_however_it_is_spelled(zone):
+    found = _read({TAKEN: "2018:01:02 00:00:01", ZONE: zone})
+
+    assert (found.captured_ns, found.clock) == (1_514_851_201 * 10**9, "utc")
+
+
 @pytest.mark.parametrize("zone", ["-14:00", "-00:01"])
 def test_the_last_day_that_a_calendar_has_is_no_time_in_any_zone(zone):
     assert _read({TAKEN: "9999:12:31 23:59:59", ZONE: zone}, {**STAMP, 29: "9999:12:31"}) == Exif()
