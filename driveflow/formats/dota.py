@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from driveflow.canonical import canonical_json
@@ -9,6 +10,7 @@ from driveflow.formats.json_text import number_of
 from driveflow.formats.label_collector import BoxRow, LabelCollector, label_files
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelSet
 from driveflow.formats.path_index import folder_of
+from driveflow.formats.plain_text import text_lines
 from driveflow.formats.shapes import around, has_area
 from driveflow.formats.sniff import Sniffer
 from driveflow.formats.source_split import split_of_folders
@@ -33,22 +35,22 @@ def read_dota(files: LabelFiles, annotations: str = "") -> LabelSet:
     collector = LabelCollector(files)
     for path in label_files(files, annotations, dota_files):
         collector.builder.files.add(path)
-        _read(collector, path, files.read(path).decode("utf-8-sig", "replace"))
+        _read(collector, path, files.read(path))
     collector.note_unlisted()
     return collector.build()
 
 
 def _first_tells(sniffer: Sniffer, paths: Sequence[str]) -> bool:
     for path in paths:
-        lines = list(_lines(sniffer.head(path).decode("utf-8-sig", "replace")))[:_HEAD_LINES]
+        lines = list(islice(_lines(sniffer.head(path)), _HEAD_LINES))
         if lines:
             return all(_Line.of(number, text) is not None for number, text in lines[:-1] or lines)
     return False
 
 
-def _lines(text: str) -> Iterator[tuple[int, str]]:
+def _lines(data: bytes) -> Iterator[tuple[int, str]]:
     """Yield the lines that may be boxes with their numbers."""
-    for number, line in enumerate(text.splitlines(), start=1):
+    for number, line in text_lines(data):
         if line.strip() and not line.strip().lower().startswith(_ABOUT):
             yield number, line.strip()
 
@@ -74,15 +76,15 @@ class _Line:
         return cls(number, tuple(zip(values[::2], values[1::2], strict=True)), " ".join(words), difficult)
 
 
-def _read(collector: LabelCollector, path: str, text: str) -> None:
+def _read(collector: LabelCollector, path: str, data: bytes) -> None:
     found = collector.finder.of(path, "")
-    lines = list(_lines(text))
     if not found.path:
-        collector.lose(path, found, boxes=len(lines))
+        collector.lose(path, found, boxes=sum(1 for _ in _lines(data)))
         return
-    boxes = [box for number, line in lines if (box := _box(collector, path, number, line))]
     image = ImageLabels(path=found.path, label_file=path, source_split=split_of_folders(found.path))
-    collector.add(image, boxes, looked=bool(boxes or not lines))
+    boxes = (box for number, line in _lines(data) if (box := _box(collector, path, number, line)))
+    drawn = collector.add_boxes(image, boxes)
+    collector.add_image(image, looked=bool(drawn) or next(_lines(data), None) is None)
 
 
 def _box(collector: LabelCollector, path: str, number: int, text: str) -> BoxRow | None:

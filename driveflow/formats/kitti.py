@@ -7,7 +7,7 @@ from typing import Final
 
 from driveflow.formats.dataset_meta import listed_classes
 from driveflow.formats.file_kinds import kind_of
-from driveflow.formats.kitti_lines import box_row, is_kitti_line, read_kitti_text
+from driveflow.formats.kitti_lines import KittiTally, box_row, is_kitti_line, read_kitti_lines
 from driveflow.formats.kitti_mapping import read_drives
 from driveflow.formats.label_set import (
     ImageLabels,
@@ -15,10 +15,12 @@ from driveflow.formats.label_set import (
     LabelProblem,
     LabelSet,
     LabelSetBuilder,
+    ProblemList,
     names_ignore_region,
 )
 from driveflow.formats.path_index import folder_of
 from driveflow.formats.picture_finder import Found, PictureFinder, stem_of
+from driveflow.formats.plain_text import lines_in, text_lines
 from driveflow.formats.scores import odd_scores
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import split_of_folders
@@ -81,22 +83,21 @@ class _Kitti:
     def read(self, path: str) -> None:
         """Read one label file."""
         self.builder.files.add(path)
-        text = self.files.read(path).decode("utf-8-sig", "replace")
-        said = read_kitti_text(path, text)
+        data = self.files.read(path)
         found = self._picture(path)
         if not found.path:
-            lost = len(said.boxes) + sum(problem.boxes for problem in said.problems)
-            self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, lost))
+            self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, lines_in(data)))
             return
-        self.builder.problems += said.problems
-        self.builder.add_box_rows(box_row(found.path, path, box, box.attributes) for box in said.boxes)
-        self.drawn |= {box.class_name for box in said.boxes if box.score is None}
-        scores = [box.score for box in said.boxes if box.score is not None]
-        if scores:
+        tally, problems = KittiTally(), ProblemList()
+        boxes = tally.counted(read_kitti_lines(path, text_lines(data), problems))
+        self.builder.add_box_rows(box_row(found.path, path, box, box.attributes) for box in boxes)
+        self.builder.problems += problems
+        self.drawn |= tally.drawn
+        if tally.scores:
             self.predictions.add(folder_of(path))
-            self.scores += [min(scores), max(scores)]
+            self.scores += tally.scores
         image = _image(found.path, path)
-        self.images.append((image, bool(said.boxes) or not said.problems))
+        self.images.append((image, bool(tally.boxes) or not problems))
 
     def finish(self) -> LabelSet:
         """Return all that was read; only now the classes of the set are known."""

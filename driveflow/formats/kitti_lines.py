@@ -1,9 +1,8 @@
 """Read the text of one KITTI label file: 15 columns, 16 on predictions."""
 
-import io
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from driveflow.canonical import Json, canonical_json
@@ -25,14 +24,6 @@ class KittiBox:
     corners: Corners
     attributes: Mapping[str, Json]
     score: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class KittiText:
-    """A whole label file."""
-
-    boxes: tuple[KittiBox, ...]
-    problems: ProblemList
 
 
 class _LineError(ValueError):
@@ -65,19 +56,40 @@ def is_kitti_line(line: str) -> bool:
     return bool(name) and len(values) in {_VALUES, _VALUES + 1}
 
 
-def read_kitti_text(path: str, text: str) -> KittiText:
-    """Return the boxes of the label file at `path`; lines that cannot be used become problems with their number."""
-    boxes: list[KittiBox] = []
-    problems = ProblemList()
-    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
+def read_kitti_lines(path: str, lines: Iterable[tuple[int, str]], problems: ProblemList) -> Iterator[KittiBox]:
+    """Yield the boxes of numbered lines of the file at `path`; lines that cannot be used become problems."""
+    for number, line in lines:
         if not line.strip():
             continue
         try:
-            boxes.append(_read_line(number, line))
+            yield _read_line(number, line)
         except _LineError as error:
             reason, detail = error.args
             problems.append(LabelProblem(path, reason, detail, number, boxes=1))
-    return KittiText(tuple(boxes), problems)
+
+
+@dataclass(slots=True)
+class KittiTally:
+    """What one file says on the whole, as far as it is read."""
+
+    boxes: int = 0
+    drawn: set[str] = field(default_factory=set)  # classes of boxes without a score
+    scores: list[float] = field(default_factory=list)  # the least and the most
+
+    def add(self, box: KittiBox) -> None:
+        """Count one box."""
+        self.boxes += 1
+        if box.score is None:
+            self.drawn.add(box.class_name)
+        else:
+            scores = (*self.scores, box.score)
+            self.scores = [min(scores), max(scores)]
+
+    def counted(self, boxes: Iterable[KittiBox]) -> Iterator[KittiBox]:
+        """Yield `boxes` and count them."""
+        for box in boxes:
+            self.add(box)
+            yield box
 
 
 def _columns(line: str) -> tuple[str, list[float]]:

@@ -1,24 +1,25 @@
 """Read KITTI tracking labels: a text file a sequence, label_02/0000.txt, beside image_02/0000/000000.png."""
 
 import re
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.canonical import Json
 from driveflow.formats.file_kinds import kind_of
-from driveflow.formats.kitti_lines import box_row, is_kitti_line, read_kitti_text
+from driveflow.formats.kitti_lines import KittiTally, box_row, is_kitti_line, read_kitti_lines
 from driveflow.formats.label_set import (
     ImageLabels,
     LabelFiles,
     LabelProblem,
     LabelSet,
     LabelSetBuilder,
+    ProblemList,
     names_ignore_region,
 )
 from driveflow.formats.path_index import folder_of
 from driveflow.formats.picture_finder import PictureFinder, stem_of
+from driveflow.formats.plain_text import text_lines
 from driveflow.formats.scores import odd_scores
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import split_of_folders
@@ -69,32 +70,34 @@ class _Tracking:
     def read(self, path: str) -> None:
         """Read the labels of one sequence."""
         self.builder.files.add(path)
-        text = self.files.read(path).decode("utf-8-sig", "replace")
-        lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-        counted = [_COUNTED.fullmatch(line) for line in lines]
-        rest = (match[3] if match else line for match, line in zip(counted, lines, strict=True))
-        said = read_kitti_text(path, "\n".join(rest))
-        self.builder.problems += said.problems
+        tally, problems = KittiTally(), ProblemList()
+        self.builder.add_box_rows(self._rows(path, tally, problems))
+        self.builder.problems += problems
+        self.scores += tally.scores
+        self.drawn |= tally.drawn
+        looked = not tally.scores and (bool(tally.boxes) or not problems)
+        self.images += [(_image(picture, path), looked) for picture in self._pictures(path).values()]
+
+    def _rows(self, path: str, tally: KittiTally, problems: ProblemList) -> Iterator[dict[str, object]]:
+        """Yield the boxes of the pictures there are; report the others."""
         pictures = self._pictures(path)
-        rows, lost = [], Counter[int]()
-        for box in said.boxes:
-            match = counted[box.line - 1]
-            if match is None:
-                self._problem(path, "label_syntax", f"{box.class_name}: no frame and track before the class", box.line)
+        lost, missing = 0, set[int]()
+        at: list[re.Match[str] | None] = [None]  # frame and track of the line at hand
+        for box in tally.counted(read_kitti_lines(path, _rest(self.files.read(path), at), problems)):
+            if (match := at[0]) is None:
+                detail = f"{box.class_name}: no frame and track before the class"
+                problems.append(LabelProblem(path, "label_syntax", detail, box.line, 1))
             elif int(match[1]) in pictures:
-                rows.append(box_row(pictures[int(match[1])], path, box, _attributes(box.attributes, match[2])))
+                yield box_row(pictures[int(match[1])], path, box, _attributes(box.attributes, match[2]))
             else:
-                lost[int(match[1])] += 1
-        self.builder.add_box_rows(rows)
+                lost += 1
+                missing.add(int(match[1]))
+                if len(missing) > _SHOWN + 1:
+                    missing.remove(max(missing))
         if lost:
-            few = ", ".join(map(str, sorted(lost)[:_SHOWN])) + (", ..." if len(lost) > _SHOWN else "")
+            few = ", ".join(map(str, sorted(missing)[:_SHOWN])) + (", ..." if len(missing) > _SHOWN else "")
             where = f"no picture in {_image_folder(path)} has the number of frame {few}"
-            self.builder.problems.append(LabelProblem(path, "label_missing_picture", where, None, lost.total()))
-        scores = [box.score for box in said.boxes if box.score is not None]
-        self.scores += [min(scores), max(scores)] if scores else []
-        self.drawn |= {box.class_name for box in said.boxes if box.score is None}
-        looked = not scores and (bool(said.boxes) or not said.problems)
-        self.images += [(_image(picture, path), looked) for picture in pictures.values()]
+            problems.append(LabelProblem(path, "label_missing_picture", where, None, lost))
 
     def finish(self) -> LabelSet:
         """Return all that was read; only now the classes of the set are known."""
@@ -114,8 +117,12 @@ class _Tracking:
         known = ((stem_of(picture).rpartition("/")[2], picture) for picture in self.finder.under(_image_folder(path)))
         return {int(stem): picture for stem, picture in known if _NUMBER.fullmatch(stem)}
 
-    def _problem(self, path: str, reason: str, detail: str, line: int) -> None:
-        self.builder.problems.append(LabelProblem(path, reason, detail, line, 1))
+
+def _rest(data: bytes, at: list[re.Match[str] | None]) -> Iterator[tuple[int, str]]:
+    """Yield the lines without their frame and track, which are in `at` until the next."""
+    for number, line in text_lines(data):
+        at[0] = _COUNTED.fullmatch(line)
+        yield number, at[0][3] if at[0] else line
 
 
 def _image_folder(path: str) -> str:

@@ -61,13 +61,23 @@ class LabelCollector:
 
     def add(self, image: ImageLabels, boxes: Sequence[BoxRow], *, looked: bool) -> None:
         """Add a picture with its boxes; `looked`: for all classes of the data set, where it names no list itself."""
+        self.add_boxes(image, boxes)
+        self.add_image(image, looked=looked)
+
+    def add_image(self, image: ImageLabels, *, looked: bool) -> None:
+        """Add a picture."""
         self._images[image.label_file].append((image, looked))
+
+    def add_boxes(self, image: ImageLabels, boxes: Iterable[BoxRow]) -> int:
+        """Add boxes of a picture, and return how many those were."""
         classes = self.seen[image.label_file]
-        for box in boxes:
+        count = 0
+        for count, box in enumerate(boxes, start=1):  # noqa: B007 the count is returned
             classes.add(str(box["class_name"]))
             self._rows.append((image.path, image.label_file, image.listing, *_cells(box)))
-        if len(self._rows) >= _ROWS_AT_ONCE:
-            self._flush()
+            if len(self._rows) >= _ROWS_AT_ONCE:
+                self._flush()
+        return count
 
     def pictures_listed(self) -> set[str]:
         """Return the pictures that some file speaks of."""

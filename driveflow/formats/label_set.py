@@ -8,6 +8,7 @@ from typing import Final, Protocol, Self
 import pyarrow as pa
 
 from driveflow.canonical import Json, canonical_json
+from driveflow.formats.box_cap import BoxCap
 
 LABEL_IMAGES = pa.schema(
     [
@@ -205,6 +206,7 @@ class LabelSetBuilder:
         self._boxes: list[pa.Table] = []
         self._box_rows: list[Mapping[str, object]] = []
         self._lists: dict[tuple[str, ...], int] = {}
+        self._cap = BoxCap()
 
     def class_list(self, names: Iterable[str]) -> int:
         """Return the number under which the classes `names` are kept."""
@@ -246,7 +248,7 @@ class LabelSetBuilder:
         for name in missing:
             boxes = boxes.append_column(name, pa.nulls(boxes.num_rows, LABEL_BOXES.field(name).type))
         self._end_box_rows()
-        self._boxes.append(boxes.select(LABEL_BOXES.names).cast(LABEL_BOXES))
+        self._boxes.append(self._cap.pass_on(boxes.select(LABEL_BOXES.names).cast(LABEL_BOXES)))
 
     def add_box_rows(self, boxes: Iterable[Mapping[str, object]]) -> None:
         """Add boxes as rows; what a row leaves out is pixels, no ignore region, without attributes, id or line."""
@@ -259,7 +261,7 @@ class LabelSetBuilder:
     def _end_box_rows(self) -> None:
         """Make a table of the boxes that were added as rows."""
         if self._box_rows:
-            self._boxes.append(pa.Table.from_pylist(self._box_rows, schema=LABEL_BOXES))
+            self._boxes.append(self._cap.pass_on(pa.Table.from_pylist(self._box_rows, schema=LABEL_BOXES)))
             self._box_rows = []
 
     def build(self) -> LabelSet:
@@ -268,6 +270,9 @@ class LabelSetBuilder:
         self._end_box_rows()
         images = pa.concat_tables([LABEL_IMAGES.empty_table(), *self._image_tables]).combine_chunks()
         boxes = pa.concat_tables(self._boxes) if self._boxes else LABEL_BOXES.empty_table()
+        images, boxes = self._cap.unlabeled(images), self._cap.without(boxes)
+        for file, detail, count in self._cap.over():
+            self.problems.append(LabelProblem(file, "label_too_many_boxes", detail, None, count))
         return LabelSet(
             images, boxes, tuple(self._lists), tuple(self.problems), frozenset(self.files), tuple(self.notes)
         )

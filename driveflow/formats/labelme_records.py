@@ -9,13 +9,15 @@ from typing import Any, Final
 import msgspec
 
 from driveflow.canonical import Json
+from driveflow.formats.box_cap import MOST_BOXES
 from driveflow.formats.coco_records import plain_json
 from driveflow.formats.label_set import LabelProblem, ProblemList
 from driveflow.formats.shapes import Corners, around, has_area
-from driveflow.formats.xml_tree import XmlElement, XmlError, read_xml
+from driveflow.formats.xml_tree import XmlElement, XmlError, iter_xml
 
 OLD_SIGNS: Final = (b"<imagesize", b"<polygon", b"<sourceImage", b"<segm>", b"<deleted")
 """What the XML of the old web tool has and Pascal VOC, whose root has the same name, has not."""
+_HEADS: Final = frozenset(["folder", "filename", "imagesize"])
 _NO_BOXES: Final = frozenset(["point", "points", "line", "linestrip"])
 _KNOWN: Final = frozenset(["rectangle", "polygon", "circle", "mask", "rotation"])
 
@@ -115,25 +117,34 @@ def decode_xml(path: str, data: bytes) -> LabelMeDocument:
     Raises:
         DocumentError: that is no XML.
     """
+    document = LabelMeDocument(path, "", None, None)
+    heads: dict[str, XmlElement] = {}
     try:
-        root = read_xml(data)
+        for element in iter_xml(data):
+            if element.tag in _HEADS:
+                heads.setdefault(element.tag, element)
+            if element.tag == "object" and element.text_at("deleted") != "1":
+                _take_object(document, element)
     except XmlError as error:
         raise DocumentError(str(error), error.line, data.count(b"<object>")) from None
-    picture = "/".join(filter(None, (root.text_at("folder"), root.text_at("filename"))))
-    size = [_pixels(root.text_at("imagesize", name)) for name in ("ncols", "nrows")]
-    document = LabelMeDocument(path, picture, size[0], size[1])
-    for element in root.all("object"):
-        if element.text_at("deleted") == "1":
-            continue
-        corners, kind = _drawn(element)
-        label = element.text_at("name")
-        if not label:
-            document.problem("label_syntax", "an object without a name", element.line)
-        elif corners is None or not has_area(corners):
-            document.problem("label_bad_box", f"{label}: no area", element.line)
-        else:
-            document.shapes.append(_object(element, label, corners, kind))
+    names = [heads[tag].text for tag in ("folder", "filename") if tag in heads]
+    document.picture = "/".join(filter(None, names))
+    if "imagesize" in heads:
+        document.width, document.height = (_pixels(heads["imagesize"].text_at(name)) for name in ("ncols", "nrows"))
     return document
+
+
+def _take_object(document: LabelMeDocument, element: XmlElement) -> None:
+    corners, kind = _drawn(element)
+    label = element.text_at("name")
+    if not label:
+        document.problem("label_syntax", "an object without a name", element.line)
+    elif corners is None or not has_area(corners):
+        document.problem("label_bad_box", f"{label}: no area", element.line)
+    elif len(document.shapes) == MOST_BOXES:
+        raise XmlError(f"more than {MOST_BOXES:,} objects, which no picture has", element.line)
+    else:
+        document.shapes.append(_object(element, label, corners, kind))
 
 
 def _take_shape(document: LabelMeDocument, number: int, raw: msgspec.Raw) -> None:

@@ -8,9 +8,10 @@ from typing import Final
 from driveflow.canonical import Json, canonical_json
 from driveflow.formats.frame_order import VideoLabels, by_number, natural_key, pictures_of_video
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
-from driveflow.formats.mot_lines import MotBox, MotSequence, MotText, is_mot_line, read_mot_text, read_seqinfo
+from driveflow.formats.mot_lines import MotBox, MotSequence, MotText, is_mot_line, last_frame, read_seqinfo
 from driveflow.formats.path_index import folder_of, under
 from driveflow.formats.picture_finder import PictureFinder
+from driveflow.formats.plain_text import text_lines
 from driveflow.formats.scores import odd_scores
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import split_of_folders
@@ -19,6 +20,7 @@ _FOLDERS: Final = frozenset(["gt", "det"])
 _NAME: Final = re.compile(r"(gt|det)([_.-].*)?\.txt", re.IGNORECASE)
 _NUMBERED: Final = re.compile(r"(\d{1,18})")
 _INFO: Final = "seqinfo.ini"
+_MAX_LIST_BYTES: Final = 4 << 20  # of seqinfo.ini and labels.txt; what is larger is neither
 
 
 def mot_files(sniffer: Sniffer) -> list[str]:
@@ -91,33 +93,34 @@ class _Mot:
         folders = (folder_of(path), f"{root}/gt".lstrip("/"), root)
         lists = (self._text(f"{folder}/labels.txt".lstrip("/")) for folder in folders)
         names = tuple(line.strip() for line in next(filter(None, lists), "").splitlines() if line.strip())
-        text = read_mot_text(path, self._text(path), names)
-        last = max((box.frame for box in text.boxes), default=0)
-        pictures = self._pictures(path, sequence, last)
-        self.builder.problems += text.problems
-        self.tracks.append(_Track(path, sequence, names, text, pictures))
+        data = self.files.read(path)
+        pictures = self._pictures(path, sequence, last_frame(text_lines(data), names))
+        track = _Track(path, sequence, names, MotText(path, names), pictures)
+        self.builder.add_box_rows(_row(track, box) for box in track.text.boxes(text_lines(data), pictures))
+        self.builder.problems += track.text.problems
+        self.tracks.append(track)
 
     def finish(self) -> LabelSet:
         """Return all that was read; only now the classes of the set are known."""
-        seen = sorted({box.class_name for track in self.tracks if track.is_truth for box in track.text.boxes})
+        seen = sorted({name for track in self.tracks if track.is_truth for name in track.text.seen})
         for track in self.tracks:
+            text = track.text
             number = self.builder.class_list(track.names or seen) if track.is_truth else None
-            hopeless = track.text.spoiled.difference(box.frame for box in track.text.boxes)
+            hopeless = text.spoiled - text.useful
             for frame, picture in track.pictures.items():
                 self.builder.add_image(_image(track, frame, picture, None if frame in hopeless else number))
-            found = [box for box in track.text.boxes if box.frame in track.pictures]
-            self.builder.add_box_rows(_row(track, box) for box in found)
-            if lost := len(track.text.boxes) - len(found):
+            if text.lost:
                 detail = f"frames are no files of this batch: {len(track.pictures)} pictures stand for frames"
-                self.builder.problems.append(LabelProblem(track.path, "label_missing_picture", detail, None, lost))
-            self.builder.notes += odd_scores(f"{track.path}:", [] if track.is_truth else [box.flag for box in found])
+                self.builder.problems.append(LabelProblem(track.path, "label_missing_picture", detail, None, text.lost))
+            self.builder.notes += odd_scores(f"{track.path}:", [] if track.is_truth else text.flags)
         return self.builder.build()
 
     def _text(self, path: str) -> str:
         if path not in self.known:
             return ""
         self.builder.files.add(path)
-        return self.files.read(path).decode("utf-8-sig", "replace")
+        data = self.files.read(path)
+        return "" if len(data) > _MAX_LIST_BYTES else data.decode("utf-8-sig", "replace")
 
     def _pictures(self, path: str, sequence: MotSequence, last: int) -> Mapping[int, str]:
         """Return the pictures by frame, which counts from 1: by their names if those are numbers, else in order."""

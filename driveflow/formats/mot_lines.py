@@ -1,11 +1,10 @@
 """Read the text of MOTChallenge files: gt.txt, det.txt, labels.txt and seqinfo.ini."""
 
 import configparser
-import io
 import math
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from driveflow.formats.label_set import LabelProblem, ProblemList
@@ -35,19 +34,6 @@ class MotBox:
 
 
 @dataclass(frozen=True, slots=True)
-class MotText:
-    """A whole file; `unknown` has, of each frame with a class that is not listed, the first such line.
-
-    `spoiled` are the frames with lines that cannot be used.
-    """
-
-    boxes: tuple[MotBox, ...]
-    problems: ProblemList
-    unknown: dict[int, str]
-    spoiled: frozenset[int]
-
-
-@dataclass(frozen=True, slots=True)
 class MotSequence:
     """What seqinfo.ini says; 0 and empty where it does not."""
 
@@ -73,24 +59,60 @@ def is_mot_line(line: str) -> bool:
     return values is not None and values[0] >= 1 and values[0].is_integer() and values[1].is_integer()
 
 
-def read_mot_text(path: str, text: str, names: Sequence[str]) -> MotText:
-    """Return the boxes of the file at `path`, whose classes are called `names`, or as in the challenge if none are."""
-    boxes: list[MotBox] = []
-    problems = ProblemList()
-    unknown: dict[int, str] = {}
-    spoiled: set[int] = set()
-    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
-        if not line.strip():
-            continue
-        try:
-            boxes.append(_read_line(number, line, names))
-        except _LineError as error:
-            reason, detail, frame = error.args
-            problems.append(LabelProblem(path, reason, detail, number, boxes=1))
-            spoiled.add(frame)
+@dataclass(slots=True)
+class MotText:
+    """A whole file as far as it is read.
+
+    Of the frames of interest, `unknown` has the first line of each with a class that is not listed, `spoiled` are those
+    with lines that cannot be used, and `useful` those with a box.
+    """
+
+    path: str
+    names: Sequence[str]  # of classes; as in the challenge where there are none
+    problems: ProblemList = field(default_factory=ProblemList)
+    unknown: dict[int, str] = field(default_factory=dict)
+    spoiled: set[int] = field(default_factory=set)
+    useful: set[int] = field(default_factory=set)
+    last: int = 0  # frame
+    lost: int = 0  # boxes of other frames
+    seen: set[str] = field(default_factory=set)  # classes
+    flags: list[float] = field(default_factory=list)  # the least and the most
+
+    def boxes(self, lines: Iterable[tuple[int, str]], frames: Container[int]) -> Iterator[MotBox]:
+        """Yield the boxes of `frames`, which are few; the others are counted."""
+        for number, line in lines:
+            if not line.strip():
+                continue
+            try:
+                box = _read_line(number, line, self.names)
+            except _LineError as error:
+                self._report(number, error, frames)
+                continue
+            self.last = max(self.last, box.frame)
+            self.seen.add(box.class_name)
+            if box.frame not in frames:
+                self.lost += 1
+                continue
+            self.useful.add(box.frame)
+            flags = (*self.flags, box.flag)
+            self.flags = [min(flags), max(flags)]
+            yield box
+
+    def _report(self, number: int, error: _LineError, frames: Container[int]) -> None:
+        reason, detail, frame = error.args
+        self.problems.append(LabelProblem(self.path, reason, detail, number, boxes=1))
+        if frame in frames:
+            self.spoiled.add(frame)
             if reason == "label_class_out_of_range":
-                unknown.setdefault(frame, f"{path}:{number}: {detail}")
-    return MotText(tuple(boxes), problems, unknown, frozenset(spoiled))
+                self.unknown.setdefault(frame, f"{self.path}:{number}: {detail}")
+
+
+def last_frame(lines: Iterable[tuple[int, str]], names: Sequence[str]) -> int:
+    """Return the last frame with a box, 0 where there is none."""
+    text = MotText("", names)
+    for _ in text.boxes(lines, ()):
+        pass
+    return text.last
 
 
 def read_seqinfo(text: str) -> MotSequence:

@@ -12,6 +12,7 @@ import msgspec
 from driveflow.formats.label_set import LabelFiles
 
 _HEAD_BYTES: Final = 64 << 10
+_LARGE_BYTES: Final = 4 << 20
 _MARKS_OF_UTF_16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ROOT: Final = re.compile(rb"<([A-Za-z_][\w.:-]*)")
 _NO_ELEMENT: Final = re.compile(rb"<\?.*?\?>|<!--.*?-->|<!DOCTYPE[^>\[]*(\[.*?\])?\s*>", re.DOTALL)
@@ -51,6 +52,7 @@ class Sniffer:
 
     files: LabelFiles
     _shapes: dict[str, JsonShape] = field(default_factory=dict)
+    _heads: dict[str, bytes] = field(default_factory=dict)  # of large files, which every format asks for
     _headers: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -68,7 +70,12 @@ class Sniffer:
 
     def head(self, path: str) -> bytes:
         """Return the first 64 KiB of a file, in UTF-8 where that is UTF-16 with its mark."""
-        data = self.read(path)[:_HEAD_BYTES]
+        data = self._heads.get(path)
+        if data is None:
+            whole = self.read(path)
+            data = whole[:_HEAD_BYTES]
+            if len(whole) > _LARGE_BYTES:
+                self._heads[path] = data
         return data.decode("utf-16", "replace").encode() if data.startswith(_MARKS_OF_UTF_16) else data
 
     def json_shape(self, path: str) -> JsonShape:

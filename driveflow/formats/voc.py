@@ -4,29 +4,30 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from driveflow.canonical import Json, canonical_json
+from driveflow.canonical import canonical_json
+from driveflow.formats.box_cap import MOST_BOXES
 from driveflow.formats.dataset_meta import listed_classes
-from driveflow.formats.json_text import number_of
 from driveflow.formats.label_set import (
     ImageLabels,
     LabelFiles,
     LabelProblem,
     LabelSet,
     LabelSetBuilder,
+    ProblemList,
     names_ignore_region,
 )
 from driveflow.formats.labelme_records import OLD_SIGNS
 from driveflow.formats.picture_finder import PictureFinder, stem_of
-from driveflow.formats.shapes import Corners, around_turned, has_area
+from driveflow.formats.shapes import Corners, around_turned, has_area, turn_deg, with_turn
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import known_split, split_of_folders
-from driveflow.formats.xml_tree import XmlElement, XmlError, read_xml
+from driveflow.formats.voc_objects import attributes_of, listed
+from driveflow.formats.xml_tree import XmlElement, XmlError, iter_xml
 
+_HEADS: Final = frozenset(["filename", "size"])
 _OWN: Final = (b"<size", b"<filename", b"<object")
 _SIDES: Final = ("xmin", "ymin", "xmax", "ymax")
 _MASK_FOLDERS: Final = frozenset(["SegmentationClass", "SegmentationObject"])
-_YES_OR_NO: Final = frozenset(["truncated", "difficult", "occluded"])
-_SAYS_NOTHING: Final = frozenset(["", "unspecified", "unknown"])
 
 
 def voc_files(sniffer: Sniffer) -> list[str]:
@@ -95,6 +96,21 @@ def _root_of_list(path: str) -> str:
 
 
 @dataclass(slots=True)
+class _Sheet:
+    """What one file says, as far as it is read; it is of no use where the rest is no XML."""
+
+    heads: dict[str, XmlElement] = field(default_factory=dict)  # the first of each tag
+    objects: int = 0
+    rows: list[dict[str, object]] = field(default_factory=list)
+    problems: ProblemList = field(default_factory=ProblemList)
+    at_zero: int = 0
+
+    def text(self, tag: str, *path: str) -> str:
+        """Return the text at `path` below the head `tag`, empty where there is none."""
+        return self.heads[tag].text_at(*path) if tag in self.heads else ""
+
+
+@dataclass(slots=True)
 class _Voc:
     """The annotations of a data set on their way into the builder."""
 
@@ -112,31 +128,45 @@ class _Voc:
         """Read one annotation file."""
         self.builder.files.add(path)
         data = self.files.read(path)
+        sheet = _Sheet()
         try:
-            root = read_xml(data)
+            for element in iter_xml(data):
+                self._take(path, sheet, element)
         except XmlError as error:
             lost = data.count(b"<object>")
             self.builder.problems.append(LabelProblem(path, "label_syntax", str(error), error.line, lost))
             return
-        objects = root.all("object")
-        said = root.text_at("filename")
+        said = sheet.text("filename")
         found = self.finder.of(path, said)
         if not found.path:
-            self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, len(objects)))
+            self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, sheet.objects))
             return
         named = self.finder.named(path, said).path if said else ""
         self.renamed += named not in {"", found.path}
-        rows = [row for element in objects if (row := self._row(path, element)) is not None]
-        self.builder.add_box_rows({**row, "path": found.path, "label_file": path} for row in rows)
-        self.seen |= {str(row["class_name"]) for row in rows}
+        self.at_zero += sheet.at_zero
+        self.builder.problems += sheet.problems
+        self.builder.add_box_rows({**row, "path": found.path, "label_file": path} for row in sheet.rows)
+        self.seen |= {str(row["class_name"]) for row in sheet.rows}
         image = ImageLabels(
             path=found.path,
             label_file=path,
-            width=_pixels(root.text_at("size", "width")),
-            height=_pixels(root.text_at("size", "height")),
+            width=_pixels(sheet.text("size", "width")),
+            height=_pixels(sheet.text("size", "height")),
             source_split=self._split(path) or split_of_folders(found.path) or split_of_folders(path),
         )
-        self.images.append((image, bool(rows) or not objects))
+        self.images.append((image, bool(sheet.rows) or not sheet.objects))
+
+    def _take(self, path: str, sheet: "_Sheet", element: XmlElement) -> None:
+        """Add one child of the root to what the file says."""
+        if element.tag in _HEADS:
+            sheet.heads.setdefault(element.tag, element)
+        if element.tag != "object":
+            return
+        sheet.objects += 1
+        if sheet.objects > MOST_BOXES:
+            raise XmlError(f"more than {MOST_BOXES:,} objects, which no picture has", element.line)
+        row = self._row(path, sheet, element)
+        sheet.rows += [] if row is None else [row]
 
     def finish(self) -> LabelSet:
         """Return all that was read; only now the classes of the set are known."""
@@ -155,18 +185,18 @@ class _Voc:
         head, _, tail = f"/{stem_of(path)}".rpartition("/Annotations/")
         return self.splits.of.get(f"{head}/{tail}".lstrip("/"), "")
 
-    def _row(self, path: str, element: XmlElement) -> dict[str, object] | None:
+    def _row(self, path: str, sheet: "_Sheet", element: XmlElement) -> dict[str, object] | None:
         name = element.text_at("name")
-        corners = self._corners(element.find("bndbox"))
+        corners = self._corners(sheet, element.find("bndbox"))
         if not name or corners is None or not self._is_box(corners):
             detail = "an object without a name" if not name else f"{name}: {_described(element.find('bndbox'))}"
             reason = "label_syntax" if not name else "label_bad_box"
-            self.builder.problems.append(LabelProblem(path, reason, detail, element.line, 1))
+            sheet.problems.append(LabelProblem(path, reason, detail, element.line, 1))
             return None
-        said, turn_deg = _attributes(element), _turn_deg(element)
-        if turn_deg and not self.as_written:
-            corners = around_turned(corners, turn_deg)
-            said = {**{key: value for key, value in said.items() if key != "rotation"}, "rotation_deg": turn_deg}
+        said = attributes_of(element)
+        rotation_deg = turn_deg(dict(listed(element.find("attributes"))).get("rotation"))  # as CVAT writes it
+        if rotation_deg and not self.as_written:
+            corners, said = around_turned(corners, rotation_deg), with_turn(said, rotation_deg)
         return {
             "line": element.line,
             "class_name": name,
@@ -179,7 +209,7 @@ class _Voc:
         x1, y1, x2, y2 = corners
         return has_area((x1, y1, x2 + 1, y2 + 1) if self.as_written else corners)
 
-    def _corners(self, box: XmlElement | None) -> Corners | None:
+    def _corners(self, sheet: "_Sheet", box: XmlElement | None) -> Corners | None:
         """Return the corners from 0 and with the last edge exclusive; only the first pixel's number changes.
 
         Where they are to stay `as_written`, none does.
@@ -192,7 +222,7 @@ class _Voc:
             return None
         if self.as_written:
             return x1, y1, x2, y2
-        self.at_zero += 0 <= min(x1, y1) < 1
+        sheet.at_zero += 0 <= min(x1, y1) < 1
         # a corner at 0 comes from a tool that counts from 0: there is no pixel before the first
         return (x1 - 1 if not 0 <= x1 < 1 else 0.0, y1 - 1 if not 0 <= y1 < 1 else 0.0, x2, y2)
 
@@ -242,41 +272,3 @@ def _pixels(text: str) -> int | None:
     except (ValueError, OverflowError):
         return None
     return value if 0 < value < 2**31 else None
-
-
-def _attributes(element: XmlElement) -> Mapping[str, Json]:
-    """Return what else the object says: parts and 3D shapes are no boxes of their own and are left out."""
-    found: dict[str, Json] = {}
-    for child in element.children:
-        value = child.text
-        if child.tag == "attributes":  # as CVAT writes them
-            found.update({name: text for name, text in _listed(child) if name})
-        elif child.tag == "actions":
-            found["actions"] = [action.tag for action in child.children if action.text == "1"]
-        elif child.children or child.tag == "name" or value.lower() in _SAYS_NOTHING:
-            continue
-        elif child.tag in _YES_OR_NO:
-            found[child.tag] = _yes_or_share(value)
-        else:
-            found["track_id" if child.tag == "trackid" else child.tag] = value
-    return found
-
-
-def _turn_deg(element: XmlElement) -> float:
-    """Return by how much CVAT says that an object is turned clockwise about the centre of its bndbox."""
-    said = dict(_listed(element.find("attributes")))
-    number = number_of(said.get("rotation"))
-    return number if number is not None and number % 360 else 0.0
-
-
-def _listed(attributes: XmlElement | None) -> list[tuple[str, str]]:
-    entries = attributes.all("attribute") if attributes else ()
-    return [(entry.text_at("name"), entry.text_at("value")) for entry in entries]
-
-
-def _yes_or_share(value: str) -> bool | float:
-    try:
-        number = float(value)
-    except ValueError:
-        return value.lower() in {"true", "yes"}
-    return number if 0 < number < 1 else bool(number)

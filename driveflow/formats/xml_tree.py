@@ -12,6 +12,9 @@ from defusedxml.sax import make_parser
 
 _CHUNK_BYTES: Final = 64 << 10
 _MAX_DEPTH: Final = 100
+_MAX_TAG_BYTES: Final = 16 << 20  # of one tag or comment, which is in memory as a whole
+_MAX_HELD_BYTES: Final = 256 << 20  # of the elements that are in memory at one time
+_ELEMENT_BYTES, _ATTRIBUTE_BYTES, _TEXT_BYTES = 210, 100, 50  # what each takes, measured
 
 
 class XmlError(ValueError):
@@ -54,9 +57,9 @@ def read_xml(data: bytes) -> XmlElement:
     """Return the root of a small document with everything in it.
 
     Raises:
-        XmlError: that is no XML, it declares entities, or it is nested too deeply.
+        XmlError: that is no XML, it declares entities, it is nested too deeply or takes more than 256 MiB of memory.
     """
-    handler = _Handler()
+    handler = _Handler(keeps_all=True)
     for _ in _feed(data, handler):
         pass
     handler.root.children = handler.take()
@@ -82,6 +85,7 @@ def _feed(data: bytes, handler: "_Handler") -> Iterator[None]:
         parser.feed(b"")
         for start in range(0, len(data), _CHUNK_BYTES):
             parser.feed(data[start : start + _CHUNK_BYTES])
+            handler.check_progress(start)
             yield
         parser.close()
     except SAXParseException as error:
@@ -99,13 +103,25 @@ def _feed(data: bytes, handler: "_Handler") -> Iterator[None]:
 class _Handler(ContentHandler):
     """Builds elements; those directly below the root are handed out by `take`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, keeps_all: bool = False) -> None:
         super().__init__()
         self.root = XmlElement("", {}, 0)
         self._open: list[XmlElement] = []
         self._done: list[XmlElement] = []
         self._locator: Locator | None = None
         self._text: list[str] = []
+        self._keeps_all = keeps_all
+        self._held_bytes = 0  # of the elements, and of the text that no element has yet
+        self._text_bytes = 0
+        self._moved = False  # something was read since the last look
+        self._moved_at = 0
+
+    def check_progress(self, at: int) -> None:
+        """Refuse a tag that does not end: the parser keeps all of it; `at` is how far the file is read."""
+        if self._moved:
+            self._moved, self._moved_at = False, at
+        elif at - self._moved_at > _MAX_TAG_BYTES:
+            raise XmlError(f"a tag or comment is longer than {_MAX_TAG_BYTES >> 20} MiB", self._line())
 
     def take(self) -> list[XmlElement]:
         done, self._done = self._done, []
@@ -116,10 +132,11 @@ class _Handler(ContentHandler):
 
     def startElement(self, name: str, attrs: AttributesImpl) -> None:  # noqa: N802 the name SAX gives it
         self._keep_text()
-        line = (self._locator.getLineNumber() if self._locator else None) or 0
+        line = self._line()
         if len(self._open) >= _MAX_DEPTH:
             raise XmlError(f"elements are nested more than {_MAX_DEPTH} deep", line)
         element = XmlElement(name, dict(attrs.items()), line)
+        self._weigh(_ELEMENT_BYTES + sum(_ATTRIBUTE_BYTES + len(text) for text in element.attributes.values()))
         if not self._open:
             self.root = element
         elif len(self._open) > 1:
@@ -131,12 +148,30 @@ class _Handler(ContentHandler):
         element = self._open.pop()
         if len(self._open) == 1:
             self._done.append(element)
+            self._held_bytes = self._held_bytes if self._keeps_all else 0
 
     def characters(self, content: str) -> None:
+        self._moved = True
         self._text.append(content)
+        self._text_bytes += _TEXT_BYTES + len(content)
+        if self._text_bytes > _MAX_TAG_BYTES:
+            self._weigh(0)
 
     def _keep_text(self) -> None:
         text = "".join(self._text).strip()
         self._text.clear()
+        self._text_bytes = 0
         if self._open and text and not self._open[-1].children:
             self._open[-1].text += text
+            self._weigh(_TEXT_BYTES + len(text))
+
+    def _weigh(self, more_bytes: int) -> None:
+        self._moved = True
+        self._held_bytes += more_bytes
+        if self._held_bytes + self._text_bytes > _MAX_HELD_BYTES:
+            what = f"<{self._open[1].tag}>" if len(self._open) > 1 and not self._keeps_all else "it"
+            limit = f"{_MAX_HELD_BYTES >> 20} MiB of memory, more than a picture or a track has"
+            raise XmlError(f"{what} takes more than {limit}", self._line())
+
+    def _line(self) -> int:
+        return (self._locator.getLineNumber() if self._locator else None) or 0

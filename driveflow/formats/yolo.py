@@ -4,18 +4,20 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from driveflow.canonical import canonical_json
 from driveflow.formats.file_kinds import may_be_picture
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.path_index import PathIndex, folder_of
 from driveflow.formats.picture_finder import stem_of
+from driveflow.formats.plain_text import bad_byte, lines_in, text_lines
 from driveflow.formats.yolo_layout import YoloSet, find_sets
-from driveflow.formats.yolo_lines import YoloNames, YoloText, are_tracks, read_label_text
+from driveflow.formats.yolo_lines import YoloBox, YoloNames, YoloText, are_tracks
 
 _BESIDE = {"images": "labels", "Images": "Labels", "IMAGES": "LABELS"}
 _HOMES = re.compile(r"/(labels|obj_\w+_data)/", re.IGNORECASE)
-_LINE = re.compile(rb"\s*[-+.\de]+(\s+[-+.\de]+){4}", re.IGNORECASE)
+_LINE = re.compile(r"\s*[-+.\de]+(\s+[-+.\de]+){4}", re.IGNORECASE | re.ASCII)
 _NUMBER = re.compile(r"\s*([0-9]{1,3})(?:\.0*)?\s")  # of a class, at the beginning of a line
 
 
@@ -45,7 +47,7 @@ def read_yolo(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: AR
     for labels in everywhere:
         labels.of.label_files += [labels.file] if labels.file else []
     for labels in everywhere:
-        builder.add_box_rows(_read_picture(files, builder, labels))
+        _read_picture(files, builder, labels)
     _note_orphans(files, builder)
     return builder.build()
 
@@ -55,8 +57,8 @@ def _numbers(files: LabelFiles, index: PathIndex) -> YoloNames:
     seen: set[int] = set()
     for path in filter(may_be_picture, files.paths):
         if labels := _label_file(index, set(), path) or _label_file_of_set(index, set(), "", path):
-            text = files.read(labels).decode("utf-8-sig", "replace")
-            seen |= {int(found[1]) for line in text.splitlines() if (found := _NUMBER.match(line))}
+            lines = text_lines(files.read(labels))
+            seen |= {int(found[1]) for _, line in lines if (found := _NUMBER.match(line))}
     return YoloNames({number: str(number) for number in sorted(seen)}, "nothing")
 
 
@@ -83,7 +85,7 @@ def _labels_of(
             near |= dict.fromkeys(pictures, "" if file in taken else file)
             continue
         builder.files.add(file)
-        lines = sum(1 for line in files.read(file).splitlines() if line.strip())
+        lines = lines_in(files.read(file))
         detail = f"may be of {pictures[0]} or {pictures[1]} ({len(pictures)} in all)"
         builder.problems.append(LabelProblem(file, "label_ambiguous_picture", detail, None, lines))
     yield from (_Labels(path, near[path], of) for path, of in found.items())
@@ -114,15 +116,17 @@ def _first_text(index: PathIndex, lists: set[str], candidates: Sequence[str]) ->
     return ""
 
 
-def _read_picture(files: LabelFiles, builder: LabelSetBuilder, labels: _Labels) -> list[dict[str, object]]:
+def _read_picture(files: LabelFiles, builder: LabelSetBuilder, labels: _Labels) -> None:
     split = labels.of.split_of(labels.picture)
-    text = _read_text(files, builder, labels)
-    if text is None:
+    data = _read_text(files, builder, labels)
+    if data is None:
         builder.add_image(ImageLabels(path=labels.picture, label_file=labels.file, source_split=split))
-        return []
-    builder.problems += text.problems
-    hopeless = bool(text.problems) and not text.boxes  # something was there: no example of "nothing to see"
+        return
     names = labels.of.names
+    text = YoloText(labels.file, names, None if labels.of.knows_tracks else partial(_names, files, builder, labels.of))
+    builder.add_box_rows(_row(labels, box) for box in text.boxes(text_lines(data)))
+    builder.problems += text.problems
+    hopeless = bool(text.problems) and not text.found  # something was there: no example of "nothing to see"
     known = [names.by_number[key] for key in sorted(names.by_number) if names.by_number[key]]
     number = None if hopeless else builder.class_list(known)
     builder.add_image(
@@ -134,50 +138,42 @@ def _read_picture(files: LabelFiles, builder: LabelSetBuilder, labels: _Labels) 
             broken=text.broken,
         )
     )
-    return _rows(labels, text)
 
 
-def _read_text(files: LabelFiles, builder: LabelSetBuilder, labels: _Labels) -> YoloText | None:
+def _read_text(files: LabelFiles, builder: LabelSetBuilder, labels: _Labels) -> bytes | None:
+    """Return the bytes of the label file; None where there is none, or it is no text."""
     if not labels.file:
         return None
     builder.files.add(labels.file)
-    try:
-        text = files.read(labels.file).decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        detail = f"no UTF-8 text: byte {error.start} cannot be read"
+    data = files.read(labels.file)
+    place = bad_byte(data)
+    if place is not None:
+        detail = f"no UTF-8 text: byte {place} cannot be read"
         builder.problems.append(LabelProblem(labels.file, "label_syntax", detail))
         return None
-    said = read_label_text(labels.file, text, labels.of.names)
-    if not said.may_track or labels.of.knows_tracks:
-        return said
-    _learn_tracks(files, builder, labels.of)
-    return read_label_text(labels.file, text, labels.of.names)
+    return data
 
 
-def _learn_tracks(files: LabelFiles, builder: LabelSetBuilder, of: YoloSet) -> None:
+def _names(files: LabelFiles, builder: LabelSetBuilder, of: YoloSet) -> YoloNames:
     """Find out whether the numbers after the boxes of a set are tracks or confidences, which all of its files tell."""
     of.knows_tracks = True
-    if are_tracks(files.read(path).decode("utf-8-sig", "replace") for path in of.label_files):
+    if are_tracks((line for _, line in text_lines(files.read(path))) for path in of.label_files):
         of.names = replace(of.names, counts_tracks=True)
         builder.notes.append(f"{of.names.file}: whole numbers after its boxes are read as tracks, not as confidences.")
+    return of.names
 
 
-def _rows(labels: _Labels, text: YoloText) -> list[dict[str, object]]:
-    return [
-        {
-            "path": labels.picture,
-            "label_file": labels.file,
-            "line": box.line,
-            "class_name": box.class_name,
-            **dict(zip(("x1", "y1", "x2", "y2"), box.corners, strict=True)),
-            "normalised": True,
-            "attributes": canonical_json(
-                {name: value for name, value in box.attributes.items() if name != "confidence"}
-            ),
-            "score": box.attributes.get("confidence"),
-        }
-        for box in text.boxes
-    ]
+def _row(labels: _Labels, box: YoloBox) -> dict[str, object]:
+    return {
+        "path": labels.picture,
+        "label_file": labels.file,
+        "line": box.line,
+        "class_name": box.class_name,
+        **dict(zip(("x1", "y1", "x2", "y2"), box.corners, strict=True)),
+        "normalised": True,
+        "attributes": canonical_json({name: value for name, value in box.attributes.items() if name != "confidence"}),
+        "score": box.attributes.get("confidence"),
+    }
 
 
 def _note_orphans(files: LabelFiles, builder: LabelSetBuilder) -> None:
@@ -187,8 +183,9 @@ def _note_orphans(files: LabelFiles, builder: LabelSetBuilder) -> None:
         if not path.lower().endswith(".txt") or path in builder.files:
             continue
         if _HOMES.search(f"/{path}") or folder_of(path) in homes:
-            lines = [line for line in files.read(path).splitlines() if line.strip()]
-            if not lines or _LINE.match(lines[0]):
+            data = files.read(path)
+            first = next((line for _, line in text_lines(data) if line.strip()), "")
+            if not first or _LINE.match(first):
                 builder.files.add(path)
                 detail = "no picture has its name"
-                builder.problems.append(LabelProblem(path, "label_missing_picture", detail, None, len(lines)))
+                builder.problems.append(LabelProblem(path, "label_missing_picture", detail, None, lines_in(data)))

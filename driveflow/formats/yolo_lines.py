@@ -1,11 +1,11 @@
 """Read the text of one YOLO label file."""
 
-import io
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from driveflow.canonical import Json
+from driveflow.formats.box_cap import MOST_BOXES
 from driveflow.formats.label_set import LabelProblem, ProblemList
 
 _SLACK = 0.05  # rounding and augmentation push values this far over the edge
@@ -21,16 +21,6 @@ class YoloBox:
     class_name: str
     corners: tuple[float, float, float, float]
     attributes: Mapping[str, Json]
-
-
-@dataclass(frozen=True, slots=True)
-class YoloText:
-    """A whole label file; `broken` says why its picture must not be used, empty where nothing is wrong."""
-
-    boxes: tuple[YoloBox, ...]
-    problems: ProblemList
-    broken: str
-    may_track: bool = False  # a whole number stands alone after a box
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,23 +42,25 @@ class YoloNames:
         return f"{self.file} lists {len(numbers)} classes ({ids})"
 
 
-def are_tracks(texts: Iterable[str]) -> bool:
+def are_tracks(files: Iterable[Iterable[str]]) -> bool:
     r"""Tell whether numbers after boxes are tracks, as CVAT writes them: whole, and no two alike in one picture.
 
-    Where all are 1 they are confidences; so is what has a fraction anywhere.
+    `files` are the lines of each. Where all are 1 they are confidences; so is what has a fraction anywhere.
 
-    >>> are_tracks(["0 .5 .5 .1 .1 0", "0 .5 .5 .1 .1 0\n0 .4 .4 .1 .1 1"])
+    >>> are_tracks([["0 .5 .5 .1 .1 0"], ["0 .5 .5 .1 .1 0", "0 .4 .4 .1 .1 1"]])
     True
-    >>> are_tracks(["0 .5 .5 .1 .1 1"]), are_tracks(["0 .5 .5 .1 .1 0", "0 .5 .5 .1 .1 0.9"])
+    >>> are_tracks([["0 .5 .5 .1 .1 1"]]), are_tracks([["0 .5 .5 .1 .1 0"], ["0 .5 .5 .1 .1 0.9"]])
     (False, False)
     """
-    seen: set[str] = set()
-    for text in texts:
-        last = [fields[5] for line in text.splitlines() if len(fields := line.split()) == _NUMBERED]
-        if len(set(last)) < len(last) or not all(map(_is_whole, last)):
-            return False
-        seen.update(last)
-    return bool(seen - {"1"})
+    others = False
+    for lines in files:
+        here: set[str] = set()
+        for last in (fields[5] for line in lines if len(fields := line.split()) == _NUMBERED):
+            if last in here or not _is_whole(last) or len(here) == MOST_BOXES:
+                return False
+            here.add(last)
+            others = others or last != "1"
+    return others
 
 
 def _is_whole(text: str) -> bool:
@@ -79,24 +71,35 @@ class _LineError(ValueError):
     """A line that cannot be used; `args` are the reason code and the detail."""
 
 
-def read_label_text(path: str, text: str, names: YoloNames) -> YoloText:
-    """Return the boxes of the label file at `path`; lines that cannot be used become problems with their number."""
-    boxes: list[YoloBox] = []
-    problems = ProblemList()
-    may_track = False
-    for number, line in enumerate(io.StringIO(text, newline=None), start=1):
-        fields = line.split()
-        if not fields:
-            continue
-        may_track = may_track or (len(fields) == _NUMBERED and _is_whole(fields[-1]))
-        try:
-            boxes.append(_read_line(number, fields, names))
-        except _LineError as error:
-            reason, detail = error.args
-            problems.append(LabelProblem(path, reason, detail, number, boxes=1))
-    unknown = next((problem for problem in problems if problem.reason == "label_class_out_of_range"), None)
-    broken = f"{path}:{unknown.line}: {unknown.detail}" if unknown else ""
-    return YoloText(tuple(boxes), problems, broken, may_track)
+@dataclass(slots=True)
+class YoloText:
+    """A label file as far as its lines are read; `broken` says why its picture must not be used."""
+
+    path: str
+    names: YoloNames
+    learn: Callable[[], YoloNames] | None = None  # what numbers after boxes are, asked for at the first of them
+    problems: ProblemList = field(default_factory=ProblemList)
+    found: int = 0  # boxes
+    broken: str = ""
+
+    def boxes(self, lines: Iterable[tuple[int, str]]) -> Iterator[YoloBox]:
+        """Yield the boxes of numbered lines; lines that cannot be used become problems with their number."""
+        for number, line in lines:
+            fields = line.split()
+            if not fields:
+                continue
+            if self.learn and len(fields) == _NUMBERED and _is_whole(fields[-1]):
+                self.names, self.learn = self.learn(), None
+            try:
+                box = _read_line(number, fields, self.names)
+            except _LineError as error:
+                reason, detail = error.args
+                self.problems.append(LabelProblem(self.path, reason, detail, number, boxes=1))
+                if reason == "label_class_out_of_range" and not self.broken:
+                    self.broken = f"{self.path}:{number}: {detail}"
+                continue
+            self.found += 1
+            yield box
 
 
 def _read_line(number: int, fields: list[str], names: YoloNames) -> YoloBox:

@@ -16,8 +16,13 @@ def _read(files, *names):
 
 def _line(text, names=NAMES):
     found = YoloText("l.txt", names)
-    read = found.boxes(enumerate(text.splitlines(), start=1))
+    read = list(found.boxes(enumerate(text.splitlines(), start=1)))
     return [(box.class_name, tuple(round(value, 6) for value in box.corners)) for box in read], found
+
+
+def _said(text, names=NAMES):
+    [box] = YoloText("l.txt", names).boxes([(1, text)])
+    return box.attributes
 
 
 def _splits(labels):
@@ -43,9 +48,7 @@ def test_boxes_oriented_boxes_and_polygons_are_read_as_their_bounding_box(text):
 
 
 def test_a_sixth_field_is_a_confidence():
-    _, whole = _line("0 .5 .5 .5 .5 .9")
-
-    assert whole.boxes[0].attributes == {"confidence": 0.9}
+    assert _said("0 .5 .5 .5 .5 .9") == {"confidence": 0.9}
 
 
 def test_a_confidence_beyond_one_is_named_as_it_may_be_a_track():
@@ -57,10 +60,10 @@ def test_a_confidence_beyond_one_is_named_as_it_may_be_a_track():
 
 @pytest.mark.parametrize("track", ["1", "12"])
 def test_a_seventh_field_that_is_a_whole_number_is_a_track_and_no_corner(track):
-    found, whole = _line(f"0 .5 .5 .5 .5 .9 {track}")
+    found, _ = _line(f"0 .5 .5 .5 .5 .9 {track}")
 
     assert found == [("car", HALF)]
-    assert whole.boxes[0].attributes == {"confidence": 0.9, "track_id": track}
+    assert _said(f"0 .5 .5 .5 .5 .9 {track}") == {"confidence": 0.9, "track_id": track}
 
 
 def test_a_triangle_that_touches_the_lower_edge_is_no_tracked_box():
@@ -68,9 +71,10 @@ def test_a_triangle_that_touches_the_lower_edge_is_no_tracked_box():
 
 
 def test_keypoints_may_have_a_confidence_after_them():
-    _, whole = _line("0 .5 .5 .5 .5 .1 .1 1 .2 .2 1 .8", YoloNames({0: "car"}, "data.yaml", keypoint_values=6))
+    text, names = "0 .5 .5 .5 .5 .1 .1 1 .2 .2 1 .8", YoloNames({0: "car"}, "data.yaml", keypoint_values=6)
 
-    assert [(box.corners, box.attributes) for box in whole.boxes] == [(HALF, {"confidence": 0.8})]
+    assert _line(text, names)[0] == [("car", HALF)]
+    assert _said(text, names) == {"confidence": 0.8}
 
 
 @pytest.mark.parametrize(
