@@ -22,8 +22,8 @@ class World:
 
     `trained_on` is the training data of the newest model, empty where there is none. `champion_away` says who set the
     champion aside, why and until when: it is then asked nowhere. `withdrawn` is the address of the list of withdrawn
-    frames, `by_hand` that of what people said of the filters' decisions; each is empty where there is nothing. `embeddings`
-    has the digest of the model, no built-in one, by which a step (filter, corner_case) compares frames.
+    frames, `by_hand` that of what people said of the filters' decisions; each is empty where there is nothing. In
+    `embeddings` is the digest of the model, no built-in one, by which a step (filter, corner_case) compares frames.
     """
 
     batches: list[dict[str, Any]]
