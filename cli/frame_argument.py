@@ -1,6 +1,6 @@
 """What a person may write for a frame: the beginning of its id, the end of a file's path, or TAG:PATH."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -46,6 +46,17 @@ def frame_of_store(text: str, store: str, workspace: Path, profile: str) -> str:
         if not colon or not path:
             raise
         return find_frame(path, list(lineage(find_snapshot(tag, workspace, profile))))
+
+
+def find_frames(
+    texts: Iterable[str], chosen: Sequence[Snapshot], store: str, where: tuple[Path, str]
+) -> tuple[str, ...]:
+    """Return the frames that `texts` name, each once: of the `chosen` snapshots, without these of all of `store`.
+
+    `where` is the workspace and the profile.
+    """
+    ids = [find_frame(text, chosen) if chosen else frame_of_store(text, store, *where) for text in texts]
+    return tuple(dict.fromkeys(ids))
 
 
 def _matching(text: str, snapshot: Snapshot) -> list[str]:

@@ -1,6 +1,5 @@
 """Choose what is taken of each batch: by conditions, by share, by quota."""
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 
 from driveflow.as_polars import as_polars
 from driveflow.aside import set_aside
+from driveflow.canonical import draw_share
 from driveflow.errors import UsageError
 from driveflow.flow.merge_section import MergeSection
 from driveflow.where import BOX_COLUMNS, FRAME_COLUMNS, Columns, Mask, Where, compile_where
@@ -132,7 +132,9 @@ class Chooser:
 
     def _sampled(self, sample: _Sample, number: int, frames: pl.DataFrame, sources: pl.DataFrame) -> Mask:
         asked = np.ones(frames.height, np.bool_) if sample.where is None else sample.where.mask(frames, sources)
-        draws = np.array([_draw("sample", self.section.seed, number, key) for key in frames["frame_id"]], np.float64)
+        draws = np.array(
+            [draw_share("sample", self.section.seed, number, key) for key in frames["frame_id"]], np.float64
+        )
         mask: Mask = ~asked | (draws < sample.keep)
         return mask
 
@@ -141,10 +143,10 @@ class Chooser:
         seed = self.section.seed
         groups = frames["drive_group"].fill_null("")
         placed = np.flatnonzero(open_ & frames["drive_group"].is_not_null().to_numpy())
-        draws = {group: _draw("group", seed, 0, group) for group in set(groups)}
+        draws = {group: draw_share("group", seed, 0, group) for group in set(groups)}
         keys = frames["frame_id"]
         order = sorted(
-            placed.tolist(), key=lambda row: (draws[groups[row]], groups[row], _draw("frame", seed, 0, keys[row]))
+            placed.tolist(), key=lambda row: (draws[groups[row]], groups[row], draw_share("frame", seed, 0, keys[row]))
         )
         over = np.zeros(frames.height, np.bool_)
         over[order[self.section.quotas[batch] :]] = True
@@ -180,8 +182,3 @@ def _filtered(table: pa.Table, mask: Callable[[pa.Table], pa.Array | pa.ChunkedA
     """Return the rows that `mask` names; it looks at some at a time, and what is left lies aside where it is much."""
     parts = (table.slice(start, _ROWS_AT_ONCE) for start in range(0, table.num_rows, _ROWS_AT_ONCE))
     return set_aside((part.filter(mask(part)) for part in parts), table.schema)
-
-
-def _draw(purpose: str, seed: int, number: int, key: str) -> float:
-    """Return a number from 0 to 1, the same on every machine."""
-    return int.from_bytes(hashlib.sha256(f"{purpose}:{seed}:{number}:{key}".encode()).digest()[:8]) / 2**64

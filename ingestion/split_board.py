@@ -1,9 +1,9 @@
 """Which split every drive group has so far, and which frames are in it."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from driveflow.canonical import draw_share
 from driveflow.flow.sections import HoldoutSection, SplitSection
 from driveflow.formats.source_split import spell_split
 
@@ -53,9 +53,9 @@ class SplitRules:
         fractions = (self.holdout.fraction, self.splits.val_fraction)
         if first and max(fractions) < 1:
             return "train"
-        if _share("holdout", self.holdout.seed, group) < fractions[0]:
+        if draw_share("holdout", self.holdout.seed, group) < fractions[0]:
             return "holdout"
-        return "val" if _share("val", self.splits.seed, group) < fractions[1] else "train"
+        return "val" if draw_share("val", self.splits.seed, group) < fractions[1] else "train"
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +152,3 @@ def find_root(parents: dict[str, str], node: str) -> str:
     while (parent := parents[node]) != node:
         parents[node] = node = parents[parent]
     return node
-
-
-def _share(purpose: str, seed: int, group: str) -> float:
-    """Return a number from 0 to 1, the same on every machine."""
-    return int.from_bytes(hashlib.sha256(f"{purpose}:{seed}:{group}".encode()).digest()[:8]) / 2**64

@@ -70,11 +70,14 @@ class _Asked:
 def _withdraw(asked: _Asked, reach: "Reach", where: "tuple[Path, str]", *, yes: bool) -> "list[Tombstone]":
     from datetime import UTC, datetime
 
+    from cli.frame_argument import find_frames
+    from cli.snapshot_argument import find_snapshot
     from driveflow.ledger.rows import timestamp
     from ingestion.withdraw import Withdrawal, plan_withdrawal, withdraw
 
+    chosen = [find_snapshot(asked.snapshot, *where)] if asked.snapshot else []
     request = Withdrawal(
-        frame_ids=_frame_ids(asked, reach.store, where),
+        frame_ids=find_frames(asked.frames, chosen, reach.store, where),
         reason=asked.reason,
         who=asked.who,
         at=timestamp(datetime.now(UTC)),
@@ -83,16 +86,6 @@ def _withdraw(asked: _Asked, reach: "Reach", where: "tuple[Path, str]", *, yes: 
     if not yes:
         _ask(plan_withdrawal(request, reach), delete_sources=asked.delete_sources)
     return withdraw(request, reach)
-
-
-def _frame_ids(asked: _Asked, store: str, where: "tuple[Path, str]") -> tuple[str, ...]:
-    from cli.frame_argument import find_frame, frame_of_store
-    from cli.snapshot_argument import find_snapshot
-
-    if asked.snapshot:
-        chosen = [find_snapshot(asked.snapshot, *where)]
-        return tuple(dict.fromkeys(find_frame(text, chosen) for text in asked.frames))
-    return tuple(dict.fromkeys(frame_of_store(text, store, *where) for text in asked.frames))
 
 
 def _ask(planned: "Sequence[Tombstone]", *, delete_sources: bool) -> None:

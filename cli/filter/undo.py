@@ -46,13 +46,14 @@ def undo(  # noqa: PLR0913, PLR0917 one parameter an option
 
     Exit codes: 0 done, 2 no filter dropped it or nothing was undone, 3 not found.
     """
+    from cli.frame_argument import find_frames
     from cli.output import place_from
     from driveflow.by_hand import Said, kept_by_hand, said_by_hand, say_by_hand
     from driveflow.storage.uris import writable
 
     store = place_from(workspace, profile).store
     records = _records(snapshot, store, (workspace, profile))
-    ids = _frame_ids(frames, records, bool(snapshot), store, (workspace, profile))
+    ids = find_frames(frames, records if snapshot else (), store, (workspace, profile))
     if take_back:
         undone = kept_by_hand(said_by_hand(store))
         _refuse_unsaid([item[:16] for item in ids if item not in undone], "no drop of {} was undone")
@@ -88,6 +89,7 @@ def not_duplicate(  # noqa: PLR0913, PLR0917 one parameter an option
 
     Exit codes: 0 done, 2 usage, 3 not found.
     """
+    from cli.frame_argument import find_frames
     from cli.output import place_from
     from driveflow.by_hand import Said, not_duplicates, pair_of, said_by_hand, say_by_hand
     from driveflow.errors import UsageError
@@ -95,7 +97,7 @@ def not_duplicate(  # noqa: PLR0913, PLR0917 one parameter an option
 
     store = place_from(workspace, profile).store
     records = _records(snapshot, store, (workspace, profile))
-    ids = _frame_ids([one, other], records, bool(snapshot), store, (workspace, profile))
+    ids = find_frames((one, other), records if snapshot else (), store, (workspace, profile))
     if len(ids) == 1:
         raise UsageError(f"{one!r} and {other!r} name the same frame, {ids[0][:16]}.")
     if take_back and pair_of(*ids) not in not_duplicates(said_by_hand(store)):
@@ -140,15 +142,6 @@ def _records(snapshot: str, store: str, where: "tuple[Path, str]") -> "list[Snap
     if snapshot:
         return list(lineage(find_snapshot(snapshot, *where, _FILTER_STEP)))
     return records_of_store(store)[::-1]
-
-
-def _frame_ids(
-    texts: Sequence[str], records: "Sequence[Snapshot]", chosen: bool, store: str, where: "tuple[Path, str]"
-) -> list[str]:
-    from cli.frame_argument import find_frame, frame_of_store
-
-    ids = [find_frame(text, records) if chosen else frame_of_store(text, store, *where) for text in texts]
-    return list(dict.fromkeys(ids))
 
 
 def _last_drop(frame_id: str, records: "Sequence[Snapshot]") -> "dict[str, Json]":
