@@ -9,6 +9,8 @@ from typing import Any, Final
 
 from PIL import Image
 
+from driveflow.epoch import epoch_ns
+
 _PICTURE, _PLACE = 0x8769, 0x8825  # blocks of tags, as EXIF 2.32 numbers them
 _TAKEN, _FRACTION, _ZONE = 0x9003, 0x9291, 0x9011  # DateTimeOriginal, SubSecTimeOriginal, OffsetTimeOriginal
 _LAT_REF, _LAT, _LON_REF, _LON = 1, 2, 3, 4
@@ -18,7 +20,6 @@ _OFFSET: Final = re.compile(r"([+-])(\d\d):?(\d\d)")
 _MPS: Final = {"K": 1 / 3.6, "M": 0.44704, "N": 1852 / 3600}  # km/h, miles an hour, knots
 _FASTEST_MPS: Final = 150.0
 _YEARS: Final = range(1990, 2100)  # before that a clock was never set, and later nobody has been
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _QUARTER: Final = timedelta(minutes=15)  # zones are whole ones of these off UTC
 _FARTHEST: Final = timedelta(hours=14)
 _SAME_MOMENT: Final = timedelta(seconds=60)
@@ -71,7 +72,7 @@ def _time(picture: Mapping[int, Any], place: Mapping[int, Any]) -> tuple[int | N
     taken, digits = _moment(picture.get(_TAKEN), picture.get(_FRACTION))
     told = _receiver(place)
     if taken is None:
-        return (_ns(told, ""), "utc") if told else (None, "")
+        return (epoch_ns(told), "utc") if told else (None, "")
     said = str(picture.get(_ZONE, "")).strip(" \0")
     match = _OFFSET.fullmatch("+00:00" if said == "Z" else said)
     zone = None
@@ -81,13 +82,8 @@ def _time(picture: Mapping[int, Any], place: Mapping[int, Any]) -> tuple[int | N
         near = round((taken - told) / _QUARTER) * _QUARTER
         zone = near if abs(taken - told - near) <= _SAME_MOMENT else None
     if zone is None or abs(zone) > _FARTHEST:
-        return _ns(taken, digits), ""
-    return _ns(taken - zone, digits), "utc"
-
-
-def _ns(moment: datetime, digits: str) -> int:
-    since = moment - _EPOCH
-    return (since.days * 86_400 + since.seconds) * 10**9 + int(digits[:9].ljust(9, "0"))
+        return epoch_ns(taken, digits), ""
+    return epoch_ns(taken - zone, digits), "utc"
 
 
 def _moment(text: object, fraction: object) -> tuple[datetime | None, str]:

@@ -96,7 +96,11 @@ def test_an_unspecified_pose_says_nothing():
 
 @pytest.mark.parametrize(
     ("turn", "corners", "said"),
-    [("90.0", (20, 15, 30, 45), {"rotation_deg": 90.0}), ("0.0", (10, 25, 40, 35), {"rotation": "0.0"})],
+    [
+        ("90.0", (20, 15, 30, 45), {"rotation_deg": 90.0}),
+        ("-270", (20, 15, 30, 45), {"rotation_deg": 90.0}),
+        ("0.0", (10, 25, 40, 35), {"rotation": "0.0"}),
+    ],
 )
 def test_a_turn_that_cvat_notes_beside_the_box_makes_it_the_box_around(turn, corners, said):
     note = f"<attributes><attribute><name>rotation</name><value>{turn}</value></attribute></attributes>"
