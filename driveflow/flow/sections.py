@@ -51,7 +51,7 @@ class BatchSection:
     name: Name
     path: Annotated[str, Field(min_length=1)]  # relative to the profile's data root, or file:// or s3://
     format: LabelFormatName = "auto"
-    annotations: str = ""  # the COCO JSON, relative to `path`; empty: found by content
+    annotations: str = ""  # the label file or its folder, relative to `path`; empty: found by content
     # a CSV or Parquet table with a row a file (path, drive, camera, captured_ns, ...); empty: all called metadata
     metadata: str = ""
     clock: Literal["", "utc", "gps", "drive_relative"] = ""  # of times whose source names none

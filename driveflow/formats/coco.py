@@ -7,7 +7,6 @@ from itertools import compress
 
 import polars as pl
 
-from driveflow.errors import NotFoundError
 from driveflow.formats.coco_columns import Annotations, annotation_columns, as_ids, key_column, pixels, whole
 from driveflow.formats.coco_hints import image_hints, row_notes
 from driveflow.formats.coco_looked import looked_for, not_exhaustive
@@ -19,6 +18,7 @@ from driveflow.formats.coco_records import (
     key_text,
     looks_like_coco,
 )
+from driveflow.formats.label_collector import label_files
 from driveflow.formats.label_set import LABEL_BOXES, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.path_index import PathIndex, folder_of, plain_path
 from driveflow.formats.source_split import split_of_file_name, split_of_folders
@@ -36,15 +36,13 @@ def coco_files(files: LabelFiles) -> list[str]:
 
 
 def read_coco(files: LabelFiles, annotations: str = "") -> LabelSet:
-    """Return what the COCO file `annotations` says, or all COCO files of the batch where none is named.
+    """Return what the COCO file `annotations` says, or all COCO files in that folder or in the whole batch.
 
     A listed picture without annotations is labeled and empty; one that no file lists is unlabeled.
     """
-    if annotations and annotations not in files.paths:
-        raise NotFoundError(f"annotations: {annotations!r} is no file of the batch.")
     builder = LabelSetBuilder()
     index = PathIndex(files.paths)
-    for path in [annotations] if annotations else coco_files(files):
+    for path in label_files(files, annotations, coco_files):
         builder.files.add(path)
         decoded = decode_coco(path, files.read(path))
         builder.problems += decoded.problems

@@ -342,3 +342,14 @@ def test_a_picture_whose_annotations_are_none_is_no_example_of_nothing_to_see():
     assert alone.notes == ()
     assert looked_for(among) == dict.fromkeys(("a.jpg", "b.jpg"), ("car", "truck"))
     assert [reason for _, _, reason in problems(among)] == ["label_syntax", "label_syntax"]
+
+
+def test_annotations_may_be_a_folder():
+    document = {"images": [_image()], "annotations": [_box()], "categories": CATEGORIES}
+    other = document | {"annotations": [_box(category=90)]}
+    files = {"new/a.json": json.dumps(document), "old/a.json": json.dumps(other), **pictures("a.jpg")}
+
+    found = read_coco(InMemory(files), "new")
+
+    assert boxes(found) == [("a.jpg", "car", 1, 2, 4, 6)]
+    assert found.files == {"new/a.json"}
