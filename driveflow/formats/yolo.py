@@ -30,14 +30,14 @@ class _Labels:
     of: YoloSet
 
 
-def read_yolo(files: LabelFiles, annotations: str = "") -> LabelSet:  # noqa: ARG001 the face of every reader
-    """Return what the YOLO labels in `files` say.
+def read_yolo(files: LabelFiles, annotations: str = "") -> LabelSet:
+    """Return what the YOLO labels in `files` say, with the classes that `annotations` names where several do.
 
     An empty label file is a labeled picture without objects; a picture without a label file is unlabeled. A picture
     whose labels use a class that the list does not have is `broken`; other bad lines become problems.
     """
     index = PathIndex(files.paths)
-    sets = find_sets(files, index) or [YoloSet(_numbers(files, index), "")]
+    sets = find_sets(files, index, annotations) or [YoloSet(_numbers(files, index), "")]
     builder = LabelSetBuilder()
     for found in sets:
         builder.files |= found.files

@@ -73,7 +73,31 @@ def _yaml_files(files: LabelFiles) -> list[str]:
     return [path for path in files.paths if path.lower().endswith((".yaml", ".yml"))]
 
 
-def find_sets(files: LabelFiles, index: PathIndex) -> list[YoloSet]:
+def find_sets(files: LabelFiles, index: PathIndex, annotations: str = "") -> list[YoloSet]:
+    """Return the data sets of a batch; of several with one home those whose files are at `annotations`, if any are.
+
+    Others are noted where they name other classes: which of them is right, only a person can tell.
+    """
+    rivals: dict[str, list[YoloSet]] = {}
+    for found in _all_sets(files, index):
+        rivals.setdefault(found.root, []).append(found)
+    sets: list[YoloSet] = []
+    for all_here in rivals.values():
+        stated = [found for found in all_here if any(_is_at(path, annotations) for path in found.files)]
+        sets += stated or all_here
+        one, *others = stated or all_here
+        other = next((found for found in others if found.names.by_number != one.names.by_number), None)
+        if other is not None:
+            told = f"{one.names.file} and {other.names.file} name the classes of the same pictures, and not alike"
+            one.notes.append(f"{told}: what names a picture first counts; `annotations` says which is meant.")
+    return sets
+
+
+def _is_at(path: str, place: str) -> bool:
+    return bool(place) and (path == place or path.startswith(f"{place}/"))
+
+
+def _all_sets(files: LabelFiles, index: PathIndex) -> list[YoloSet]:
     """Return the data sets of a batch; a data.yaml beats obj.data beats a bare list of names in the same folder.
 
     Where there is nothing else in its folder, a data.yaml that names no classes is one in which no class is known.

@@ -427,3 +427,24 @@ def test_roboflow_names_the_classes_of_darknet_in_a_list_of_its_own():
     assert boxes(found) == [("train/a.jpg", "helmet", *HALF)]
     assert looked_for(found) == dict.fromkeys(("train/a.jpg", "valid/b.jpg"), ("head", "helmet"))
     assert found.files == set(files)
+
+
+@pytest.mark.parametrize(("annotations", "class_name"), [("other.yaml", "bus"), ("data.yaml", "car"), ("", "car")])
+def test_of_two_lists_of_classes_the_stated_one_counts_and_else_a_note_names_both(annotations, class_name):
+    files = {"data.yaml": "names: [car, bus]\ntrain: images", "other.yaml": "names: [bus, car]\ntrain: images",
+             "labels/a.txt": "0 .5 .5 .5 .5"}  # fmt: skip
+
+    found = read_yolo(InMemory(files | pictures("images/a.jpg")), annotations)
+
+    assert boxes(found) == [("images/a.jpg", class_name, *HALF)]
+    assert [note[:27] for note in found.notes] == ([] if annotations else ["data.yaml and other.yaml na"])
+
+
+def test_sets_of_other_folders_keep_their_classes_whatever_is_stated():
+    files = {"a/data.yaml": "names: [car]", "b/data.yaml": "names: [bus]", "a/labels/a.txt": "0 .5 .5 .5 .5",
+             "b/labels/b.txt": "0 .5 .5 .5 .5"}  # fmt: skip
+
+    found = read_yolo(InMemory(files | pictures("a/images/a.jpg", "b/images/b.jpg")), "b")
+
+    assert boxes(found) == [("a/images/a.jpg", "car", *HALF), ("b/images/b.jpg", "bus", *HALF)]
+    assert found.notes == ()
