@@ -14,6 +14,7 @@ from rosbags.typesys.base import TypesysError
 from rosbags.typesys.msg import normalize_msgtype
 
 from ingestion.recordings.messages import Topic
+from ingestion.recordings.weights import MAX_LISTED_BYTES, makes_many, protobuf_parts, ros_parts
 
 Decoder = Callable[[bytes], Any]
 Fields = Mapping[str, Any]
@@ -67,10 +68,24 @@ def ros_name(type_name: str) -> str:
 def _ros_decoder(topic: Topic) -> Decoder:
     name = ros_name(topic.type_name)
     store = get_typestore(Stores.EMPTY)
-    store.register(dict(_needed(name, _defined(topic, name), topic.encoding)))
+    needed = _needed(name, _defined(topic, name), topic.encoding)
+    store.register(dict(needed))
+    many = makes_many(name, lambda part: ros_parts(needed[part][1]) if part in needed else [])
     if topic.encoding == "cdr":
-        return lambda data: store.deserialize_cdr(data, name)
-    return lambda data: store.deserialize_ros1(data, name)
+        return lambda data: store.deserialize_cdr(_bounded(data, many=many), name)
+    return lambda data: store.deserialize_ros1(_bounded(data, many=many), name)
+
+
+def _bounded(data: bytes, *, many: bool) -> bytes:
+    """Return `data`, where what is made of it stays in bounds.
+
+    Raises:
+        ValueError: it is too large for a message of `many` objects.
+    """
+    if many and len(data) > MAX_LISTED_BYTES:
+        detail = f"{len(data):,} bytes; at most {MAX_LISTED_BYTES:,} of a message with lists of objects in it are read"
+        raise ValueError(detail)
+    return data
 
 
 def _defined(topic: Topic, name: str) -> Fields:
@@ -115,6 +130,7 @@ def _parts(name: str, fields: list[tuple[str, Any]]) -> list[str]:
 
 
 def _protobuf_decoder(topic: Topic) -> Decoder:
+    from google.protobuf.descriptor_pb2 import FileDescriptorSet
     from google.protobuf.message import DecodeError
     from mcap.exceptions import McapError
     from mcap.records import Schema
@@ -123,15 +139,30 @@ def _protobuf_decoder(topic: Topic) -> Decoder:
     schema = Schema(id=1, data=topic.schema, encoding=topic.schema_encoding, name=topic.type_name)
     try:
         decode = DecoderFactory().decoder_for("protobuf", schema)
+        types = _protobuf_types(FileDescriptorSet.FromString(topic.schema))
     except (McapError, DecodeError) as error:
         raise UnreadableTopicError(f"its definition makes no sense: {error}") from error
     if decode is None:
         raise UnreadableTopicError(f"definitions in {topic.schema_encoding or 'no encoding'} are not read")
 
+    many = makes_many(topic.type_name, lambda part: protobuf_parts(types[part]) if part in types else [])
+
     def decoded(data: bytes) -> Any:  # noqa: ANN401 a class that the schema makes
         try:
-            return decode(data)
+            return decode(_bounded(data, many=many))
         except DecodeError as error:
             raise ValueError(f"no message of its type: {error}") from error
 
     return decoded
+
+
+def _protobuf_types(files: Any) -> dict[str, Any]:  # noqa: ANN401 a FileDescriptorSet
+    """Return the messages that a definition has, by their full names."""
+    found: dict[str, Any] = {}
+    open_types = [(file.package, message) for file in files.file for message in file.message_type]
+    while open_types:
+        home, message = open_types.pop()
+        name = f"{home}.{message.name}" if home else message.name
+        found[name] = message
+        open_types += [(name, inner) for inner in message.nested_type]
+    return found

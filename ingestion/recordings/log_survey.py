@@ -50,6 +50,7 @@ class LogSurvey:
     """All that was noted so far."""
 
     topics: Topics = field(default_factory=Topics)
+    most_said: int = 1_000_000  # messages of boxes, places and speeds, which stay in memory: at 100 a second some hours
     _found: list[_Found] = field(default_factory=list)
     _frames: list[RecordedFrame] = field(default_factory=list)
     _labels: list[RecordedLabels] = field(default_factory=list)
@@ -59,6 +60,7 @@ class LogSurvey:
     _bad: Counter[tuple[str, str]] = field(default_factory=Counter)  # topic and why: messages
     _drawn: Counter[str] = field(default_factory=Counter)  # messages that draw no box, by topic
     _mute: Counter[tuple[str, str]] = field(default_factory=Counter)  # topic and what its messages do not say
+    _beyond: Counter[str] = field(default_factory=Counter)  # messages that are too many to be kept
     _unread: Counter[Topic] = field(default_factory=Counter)
 
     @property
@@ -131,6 +133,9 @@ class LogSurvey:
         return _Found(message.topic.name, head.sensor, head.stamp_ns, message.log_ns, size, ".jpg", frame_id)
 
     def _add_other(self, kind: str, message: Message) -> None:
+        if len(self._labels) + len(self._places) + len(self._speeds) >= self.most_said:
+            self._beyond[message.topic.name] += 1
+            return
         decoded = self.topics.decode(message)
         stamp_ns = head_of(decoded).stamp_ns or message.log_ns
         if kind == "boxes":
@@ -159,6 +164,11 @@ class LogSurvey:
         rows = [
             RecordedProblem("recording_bad_message", f"{count} messages on {topic} cannot be decoded: {why}")
             for (topic, why), count in sorted(self._bad.items())
+        ]
+        beyond = f"beyond the first {self.most_said:,} of boxes, places and speeds"
+        rows += [
+            RecordedProblem("recording_too_large", f"{count} messages on {name} are not read: {beyond}")
+            for name, count in self._beyond.items()
         ]
         for topic, count in self._unread.items():
             reason, why = self._why_unread(topic)
