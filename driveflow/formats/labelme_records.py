@@ -19,7 +19,9 @@ OLD_SIGNS: Final = (b"<imagesize", b"<polygon", b"<sourceImage", b"<segm>", b"<d
 """What the XML of the old web tool has and Pascal VOC, whose root has the same name, has not."""
 _HEADS: Final = frozenset(["folder", "filename", "imagesize"])
 _NO_BOXES: Final = frozenset(["point", "points", "line", "linestrip"])
-_KNOWN: Final = frozenset(["rectangle", "polygon", "circle", "mask", "rotation"])
+_BY_CORNERS: Final = frozenset(["oriented_rectangle", "quadrilateral", "cuboid"])
+"""What newer versions of the tool, and its successors, draw by all corners."""
+_KNOWN: Final = frozenset(["rectangle", "polygon", "circle", "mask", "rotation", *_BY_CORNERS])
 
 
 class DocumentError(ValueError):

@@ -138,8 +138,9 @@ def _corners(values: list[float], names: YoloNames) -> tuple[tuple[float, float,
         return _from_centre(values[:4]), {}
     if count == 5 or (keypoint_values and count == 5 + keypoint_values):
         return _from_centre(values[:4]), {"confidence": _confidence(values[-1])}
-    if count == _TRACKED and _is_tracked(values):
-        return _from_centre(values[:4]), {"confidence": values[4], "track_id": str(int(values[5]))}
+    of_keypoints = keypoint_values and count == _TRACKED + keypoint_values and values[-1].is_integer()
+    if of_keypoints or (count == _TRACKED and _is_tracked(values)):
+        return _from_centre(values[:4]), {"confidence": _confidence(values[-2]), "track_id": str(int(values[-1]))}
     if count >= 6 and count % 2 == 0:
         _check_shares(values)
         shares = [min(max(value, 0.0), 1.0) for value in values]

@@ -10,6 +10,7 @@ from tests.driveflow.formats.on_disk import OnDisk, assert_same_boxes, count_in,
 from tests.shared_data import shared_data
 
 BOX = ((10, 20), (30, 40))
+BY_CORNERS = ("oriented_rectangle", "quadrilateral", "cuboid")
 
 
 def shape(points=BOX, kind="rectangle", label="car", **more):
@@ -52,6 +53,7 @@ def test_a_rectangle_may_be_drawn_from_any_corner(points):
         (shape(((10, 20), (30, 25), (15, 40)), None) | {"shape_type": None}, (10, 20, 30, 40)),
         (shape(((20, 30), (23, 34)), "circle"), (15, 25, 25, 35)),
         (shape(BOX, "mask"), (10, 20, 31, 41)),
+        *((shape(((20, 20), (30, 30), (20, 40), (10, 30)), kind), (10, 20, 30, 40)) for kind in BY_CORNERS),
     ],
 )
 def test_other_shapes_become_the_box_around_them(drawn, corners):

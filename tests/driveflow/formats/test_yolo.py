@@ -77,6 +77,13 @@ def test_keypoints_may_have_a_confidence_after_them():
     assert _said(text, names) == {"confidence": 0.8}
 
 
+def test_keypoints_may_have_a_confidence_and_a_track_after_them():
+    text, names = "0 .5 .5 .5 .5 .1 .1 .2 .2 .8 1", YoloNames({0: "car"}, "data.yaml", keypoint_values=4)
+
+    assert _line(text, names)[0] == [("car", HALF)]
+    assert _said(text, names) == {"confidence": 0.8, "track_id": "1"}
+
+
 @pytest.mark.parametrize(
     "names", ["[030, no, 1:30, 2024-01-01, 1_0]", "{0: 030, 1: no, 2: 1:30, 3: 2024-01-01, 4: 1_0}"]
 )
