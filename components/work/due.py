@@ -38,9 +38,12 @@ def decide(context: StepContext, flow: Flow, world: World, pipeline: str, *, for
 
 
 def _labeled_now(context: StepContext, world: World) -> set[str]:
+    """Return the frames with labels, and those whose answers give them some, without what was dropped since."""
     from labeling.collect import returned_frames
 
-    return _labeled(world.base_snapshot) | returned_frames(context.place.store, world.campaigns)
+    frames = open_snapshot(world.base_snapshot).frames()
+    asked = {row["frame_id"] for row in frames.select(["frame_id", "split"]).to_pylist() if row["split"] != "holdout"}
+    return _labeled(world.base_snapshot) | (returned_frames(context.place.store, world.campaigns) & asked)
 
 
 def _labeled_then(context: StepContext, flow: Flow) -> set[str]:
