@@ -10,6 +10,7 @@ from typing import TypeAlias
 from driveflow.epoch import NS_OF_DIGITS
 from driveflow.flow.sections import BatchSection
 from driveflow.formats.path_index import folder_of
+from driveflow.formats.picture_finder import bare_stem
 from driveflow.formats.source_split import split_of_folders
 from ingestion.name_times import photo_of
 from ingestion.series import Series, reunited, without_split
@@ -128,17 +129,11 @@ def _numbered(place: str) -> tuple[str, int] | None:
     made_of = photo_of(place)
     if made_of and not (_OF_A_VIDEO.search(made_of) or (made_of.isdecimal() and len(made_of) in _MINUTE_OF_DIGITS)):
         return None
-    stem = _UPLOADED.sub("", made_of or _stem(place), count=1)
+    stem = _UPLOADED.sub("", made_of or bare_stem(place), count=1)
     match = _NUMBER.search(stem)
     if match is None:
         return None
     return stem[: match.start()] + match[1][:-_DIGITS] + match[2], int(match[1][-_DIGITS:])
-
-
-def _stem(place: str) -> str:
-    """Return a file name without its ending."""
-    name = place.rpartition("/")[2]
-    return name.rpartition(".")[0] if "." in name else name
 
 
 def _are_of_cameras(parts: Iterable[Sequence[_Numbered]]) -> bool:

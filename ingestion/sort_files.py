@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from driveflow.formats.file_kinds import kind_of
+from driveflow.formats.picture_finder import bare_stem
 from ingestion.batch_files import BatchFile, BatchFiles
 
 _SHOWN = 5
@@ -40,13 +41,9 @@ def sort_files(files: BatchFiles, labels: Collection[str], metadata: Collection[
             skipped[kind] += 1
             if kind == "text" and file.place.lower().endswith(_LABEL_LIKE):
                 unread.append(file.name)
-    stems = set() if labels else {_stem(file.name) for file in pictures}
-    named = [name for name in unread if name.lower().endswith(".txt") and _stem(name) in stems]
+    stems = set() if labels else {bare_stem(file.name) for file in pictures}
+    named = [name for name in unread if name.lower().endswith(".txt") and bare_stem(name) in stems]
     return SortedFiles(tuple(pictures), skipped, (_note(unread, named),) if unread else ())
-
-
-def _stem(name: str) -> str:
-    return name.rpartition("/")[2].rpartition(".")[0]
 
 
 def _note(unread: list[str], named: list[str]) -> str:

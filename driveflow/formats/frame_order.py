@@ -7,7 +7,7 @@ from typing import Final
 
 from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.path_index import folder_of
-from driveflow.formats.picture_finder import PictureFinder, homes, stem_of
+from driveflow.formats.picture_finder import PictureFinder, bare_stem, homes
 
 _DIGITS: Final = re.compile(r"(\d+)", re.ASCII)
 
@@ -38,7 +38,7 @@ def by_number(pictures: Sequence[str], name: re.Pattern[str]) -> Mapping[int, st
     >>> by_number(["a/frame_000007.png", "a/b.png"], re.compile(r"frame_(\d+)"))
     {7: 'a/frame_000007.png'}
     """
-    found = ((name.fullmatch(stem_of(path).rpartition("/")[2]), path) for path in pictures)
+    found = ((name.fullmatch(bare_stem(path)), path) for path in pictures)
     return {int(match[1]): path for match, path in found if match}
 
 

@@ -19,7 +19,7 @@ from driveflow.formats.label_set import (
     names_ignore_region,
 )
 from driveflow.formats.path_index import folder_of
-from driveflow.formats.picture_finder import Found, PictureFinder, stem_of
+from driveflow.formats.picture_finder import Found, PictureFinder, bare_stem
 from driveflow.formats.plain_text import lines_in, text_lines
 from driveflow.formats.scores import odd_scores
 from driveflow.formats.sniff import Sniffer, within
@@ -119,7 +119,7 @@ class _Kitti:
 
     def _picture(self, path: str) -> Found:
         """Return the picture of a label file; label_2 never means a picture of another camera than image_2."""
-        stem = stem_of(path).rpartition("/")[2]
+        stem = bare_stem(path)
         home, _, name = folder_of(path).rpartition("/")
         match = _LABELS.fullmatch(name)
         if match and match[2]:

@@ -18,7 +18,7 @@ from driveflow.formats.label_set import (
     names_ignore_region,
 )
 from driveflow.formats.path_index import folder_of
-from driveflow.formats.picture_finder import PictureFinder, stem_of
+from driveflow.formats.picture_finder import PictureFinder, bare_stem
 from driveflow.formats.plain_text import text_lines
 from driveflow.formats.scores import odd_scores
 from driveflow.formats.sniff import Sniffer, within
@@ -114,7 +114,7 @@ class _Tracking:
 
     def _pictures(self, path: str) -> Mapping[int, str]:
         """Return the pictures of a sequence by the number that their name is."""
-        known = ((stem_of(picture).rpartition("/")[2], picture) for picture in self.finder.under(_image_folder(path)))
+        known = ((bare_stem(picture), picture) for picture in self.finder.under(_image_folder(path)))
         return {int(stem): picture for stem, picture in known if _NUMBER.fullmatch(stem)}
 
 
@@ -129,7 +129,7 @@ def _image_folder(path: str) -> str:
     """Return the folder of the pictures of a label file: image_02/0000 for label_02/0000.txt."""
     home, _, name = folder_of(path).rpartition("/")
     images = name.replace("label", "image") if _LABELS.fullmatch(name) else "image_02"
-    return "/".join(part for part in (home, images, stem_of(path).rpartition("/")[2]) if part)
+    return "/".join(part for part in (home, images, bare_stem(path)) if part)
 
 
 def _attributes(said: Mapping[str, Json], track: str) -> dict[str, Json]:

@@ -19,7 +19,7 @@ from driveflow.formats.label_collector import BoxRow, LabelCollector, label_file
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelSet
 from driveflow.formats.openlabel_shapes import Drawn, drawn_in, frames_in, values_of
 from driveflow.formats.openlabel_streams import FrameProperties, Streams
-from driveflow.formats.picture_finder import Found, stem_of
+from driveflow.formats.picture_finder import Found, bare_stem
 from driveflow.formats.sniff import Sniffer
 from driveflow.formats.source_split import split_of_file_name, split_of_folders
 
@@ -181,7 +181,7 @@ class _Document:
             ):
                 found[stream] = name
         if not found and len(self.frames) < 2:
-            own = self.collector.finder.stemmed(self.path, stem_of(self.path).rpartition("/")[2])
+            own = self.collector.finder.stemmed(self.path, bare_stem(self.path))
             found = {"": own.path} if own.path else {}
         return found
 

@@ -62,7 +62,7 @@ class PictureFinder:
 
         Names inside of such files go stale when pairs of files are renamed, and may lack the extension.
         """
-        stem = stem_of(label_file).rpartition("/")[2]
+        stem = bare_stem(label_file)
         beside = next((found for home in homes(label_file) if (found := self.at(f"{home}/{stem}".lstrip("/")))), ())
         if beside:
             called = [path for path in beside if path.rpartition("/")[2] == plain_path(said).rpartition("/")[2]]
@@ -74,6 +74,15 @@ class PictureFinder:
     def under(self, folder: str) -> list[str]:
         """Return the pictures directly in `folder`."""
         return self._by_folder.get(folder, [])
+
+
+def bare_stem(path: str) -> str:
+    """Return the name of `path` without its folder and its extension.
+
+    >>> bare_stem("a.b/c.d.jpg"), bare_stem("a.b/c")
+    ('c.d', 'c')
+    """
+    return stem_of(path).rpartition("/")[2]
 
 
 def stem_of(path: str) -> str:

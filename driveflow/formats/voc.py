@@ -17,7 +17,7 @@ from driveflow.formats.label_set import (
     names_ignore_region,
 )
 from driveflow.formats.labelme_records import OLD_SIGNS
-from driveflow.formats.picture_finder import PictureFinder, stem_of
+from driveflow.formats.picture_finder import PictureFinder, bare_stem, stem_of
 from driveflow.formats.shapes import Corners, around_turned, has_area, turn_deg, with_turn
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import known_split, split_of_folders
@@ -88,7 +88,7 @@ def _splits(files: LabelFiles) -> _Splits:
 
 
 def _split_of_list(path: str) -> str:
-    return known_split(stem_of(path).rpartition("/")[2])
+    return known_split(bare_stem(path))
 
 
 def _root_of_list(path: str) -> str:

@@ -10,7 +10,7 @@ from driveflow.canonical import canonical_json
 from driveflow.formats.file_kinds import may_be_picture
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.path_index import PathIndex, folder_of
-from driveflow.formats.picture_finder import stem_of
+from driveflow.formats.picture_finder import bare_stem, stem_of
 from driveflow.formats.plain_text import bad_byte, lines_in, text_lines
 from driveflow.formats.yolo_layout import YoloSet, find_sets
 from driveflow.formats.yolo_lines import YoloBox, YoloNames, YoloText, are_tracks
@@ -103,7 +103,7 @@ def _label_file(index: PathIndex, lists: set[str], picture: str) -> str:
 
 def _label_file_of_set(index: PathIndex, lists: set[str], root: str, picture: str) -> str:
     """Return the label file of the picture's name in the one folder of labels that its set has."""
-    name = stem_of(picture).rpartition("/")[2]
+    name = bare_stem(picture)
     return _first_text(index, lists, [f"{root}/labels/{name}"])
 
 

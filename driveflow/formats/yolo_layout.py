@@ -10,6 +10,7 @@ import yaml
 from driveflow.formats.file_kinds import may_be_picture
 from driveflow.formats.label_set import LabelFiles, LabelProblem, ProblemList
 from driveflow.formats.path_index import PathIndex, folder_of, plain_path
+from driveflow.formats.picture_finder import bare_stem
 from driveflow.formats.plain_text import plain_text
 from driveflow.formats.source_split import known_split, split_of_folders
 from driveflow.formats.yolo_lines import YoloNames
@@ -136,12 +137,8 @@ def bare_yolo_files(files: LabelFiles) -> list[str]:
     named = any(is_names_file(path) or _is_settings_name(path) for path in files.paths)
     if not named and all(isinstance(_settings_of(files, path), str) for path in _yaml_files(files)):
         return []
-    pictures = {_stem(path) for path in files.paths if may_be_picture(path)}
-    return [path for path in files.paths if path.lower().endswith(".txt") and _stem(path) in pictures]
-
-
-def _stem(path: str) -> str:
-    return path.rpartition("/")[2].rpartition(".")[0]
+    pictures = {bare_stem(path) for path in files.paths if may_be_picture(path)}
+    return [path for path in files.paths if path.lower().endswith(".txt") and bare_stem(path) in pictures]
 
 
 def _is_settings_name(path: str) -> bool:

@@ -9,7 +9,7 @@ import polars as pl
 
 from driveflow.errors import InvalidInputError
 from driveflow.formats.file_kinds import kind_of
-from driveflow.formats.picture_finder import stem_of
+from driveflow.formats.picture_finder import bare_stem
 from validation.inputs.frame_names import frame_places
 from validation.inputs.given import GIVEN_FRAMES, Given
 from validation.model.raw import RawBoxes, RawScene
@@ -165,7 +165,7 @@ def _pictures_called(truth: Given, found: Predicted, source: str) -> list[int | 
 def _rows_by_number(truth: Given) -> dict[str, int]:
     """Return the truth's frames whose pictures have a number for a name, by this number, where it is of one alone."""
     names = truth.frames["name"][: truth.known_frames].to_list()
-    stems = [stem_of(name).rpartition("/")[2] for name in names]
+    stems = [bare_stem(name) for name in names]
     numbers = [str(int(stem)) if stem.isdecimal() else "" for stem in stems]
     count = Counter(numbers)
     return {number: row for row, number in enumerate(numbers) if number and count[number] == 1}

@@ -12,7 +12,7 @@ from driveflow import tables as columns
 from driveflow.errors import UsageError
 from driveflow.formats.box_shapes import SHAPES
 from driveflow.formats.coco_records import looks_like_coco
-from driveflow.formats.picture_finder import stem_of
+from driveflow.formats.picture_finder import bare_stem
 from driveflow.progress import Progress, silent
 from driveflow.snapshots import SnapshotTables
 from validation.inputs.box_shapes import doubtful_shapes
@@ -182,9 +182,7 @@ def _shape(wanted: str) -> str:
 def _sizes(truth: Given) -> dict[str, tuple[float, float]]:
     listed = truth.frames[: truth.known_frames].drop_nulls(["width", "height"])
     rows = listed.select("name", "width", "height").iter_rows()
-    return {
-        stem_of(name).rpartition("/")[2]: (width, height) for names, width, height in rows for name in names.split("\n")
-    }
+    return {bare_stem(name): (width, height) for names, width, height in rows for name in names.split("\n")}
 
 
 def _json(files: LocalFiles) -> list[Path]:

@@ -12,7 +12,7 @@ import polars as pl
 
 from driveflow.errors import InvalidInputError, UsageError
 from driveflow.formats.box_shapes import SHAPES, SLACK, Shape, corners_of, misfits
-from driveflow.formats.picture_finder import stem_of
+from driveflow.formats.picture_finder import bare_stem, stem_of
 from driveflow.formats.plain_text import plain_text
 from validation.inputs.given import GIVEN_CLASSES, GIVEN_FRAMES, Given
 from validation.inputs.label_files import LocalFiles
@@ -144,7 +144,7 @@ def _dialect(path: Path, rows: Sequence[_Row], sizes: Mapping[str, tuple[float, 
         return Dialect("none", "xywh", shares=False)
     scores: tuple[ScoreAt, ...] = ("first", "last") if lengths == {_BOX + 1} else ("none",)
     values = np.array([row.values for row in rows], np.float64)
-    size = np.array([sizes.get(stem_of(row.file).rpartition("/")[2], (np.inf, np.inf)) for row in rows])
+    size = np.array([sizes.get(bare_stem(row.file), (np.inf, np.inf)) for row in rows])
     known = path.parent.name if path.is_file() else path.name
     hint = next((shape for word, shape in _HINTS.items() if word in known.lower()), None)
     ways = []
