@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from driveflow.pages.html import Html, escape
-from driveflow.pages.svg import drawing
+from driveflow.pages.svg import check_scale, drawing
 
 _WIDTH, _HEIGHT = 340, 200
 _LEFT, _TOP, _RIGHT, _BOTTOM = 44.0, 10.0, 326.0, 158.0
@@ -23,8 +23,7 @@ class Scale:
     high: float
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.low) or not math.isfinite(self.high) or self.high <= self.low:
-            raise ValueError(f"a scale goes from a number to a larger one, got {self.low} to {self.high}")
+        check_scale(self.low, self.high)
 
     def ticks(self) -> list[float]:
         """Return a few round values inside the scale.

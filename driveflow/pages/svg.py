@@ -84,6 +84,12 @@ def reliability(title: str, bins: Sequence[Calibration]) -> Html:
     return drawing("lines", (240, 190), (title, spoken or "no detections"), "".join(parts))
 
 
+def check_scale(low: float, high: float) -> None:
+    """Refuse a scale that does not go from a number to a larger one."""
+    if not math.isfinite(low) or not math.isfinite(high) or high <= low:
+        raise ValueError(f"a scale goes from a number to a larger one, got {low} to {high}")
+
+
 def drawing(kind: str, size: tuple[int, int], words: tuple[str, str], content: str) -> Html:
     """Return `content`, markup that is safe already, as a drawing; `words` are its title and what is read aloud."""
     title, description = (escape(text) for text in words)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from driveflow.pages.html import Html, Tone
-from driveflow.pages.svg import drawing
+from driveflow.pages.svg import check_scale, drawing
 
 _WIDTH, _HEIGHT, _EDGE, _MIDDLE = 190, 26, 9.0, 13.0
 _LETTER = 7.0  # width of a digit at most
@@ -22,8 +22,7 @@ class WhiskerScale:
     limit: float | None = None
 
     def __post_init__(self) -> None:
-        if not math.isfinite(self.low) or not math.isfinite(self.high) or self.high <= self.low:
-            raise ValueError(f"a scale goes from a number to a larger one, got {self.low} to {self.high}")
+        check_scale(self.low, self.high)
 
 
 @dataclass(frozen=True, slots=True)
