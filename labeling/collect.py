@@ -25,7 +25,6 @@ __all__ = [
     "collect",
     "list_returns",
     "load_request",
-    "returned_frames",
 ]
 
 COUNT_NAMES = (
@@ -103,11 +102,6 @@ def collect(request: CollectRequest, progress: Progress = silent) -> Collected:
     )
 
 
-def returned_frames(store: str, campaign_ids: Iterable[str]) -> set[str]:
-    """Return the frames of the campaigns about which a sound answer has come back."""
-    return {frame_id for frame_id, _ in _answered(store, campaign_ids)}
-
-
 def answered_classes(store: str, campaign_ids: Iterable[str], purpose: Purpose) -> dict[str, list[str]]:
     """Return for each frame of the campaigns of `purpose` the classes, sorted, that a sound answer names."""
     found: dict[str, list[str]] = {}
@@ -116,8 +110,8 @@ def answered_classes(store: str, campaign_ids: Iterable[str], purpose: Purpose) 
     return found
 
 
-def _answered(store: str, campaign_ids: Iterable[str], purpose: Purpose | None = None) -> set[tuple[str, str]]:
-    manifests = [item for item in open_those_there(store, campaign_ids)[0] if purpose in {None, item.purpose}]
+def _answered(store: str, campaign_ids: Iterable[str], purpose: Purpose) -> set[tuple[str, str]]:
+    manifests = [item for item in open_those_there(store, campaign_ids)[0] if item.purpose == purpose]
     ids = [manifest.campaign_id for manifest in manifests]
     return answered_pairs(read_returns(manifests, map(read_return, list_returns(store, ids))).entries)
 

@@ -1,10 +1,14 @@
 """A new model is due for labels that it can learn from, and for no others."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
 from components.work import plan_run
+from driveflow import tables as columns
 from driveflow.ledger.rows import CampaignRow, RunRow, StepRow, TrainedModelRow
+from driveflow.snapshots import write_snapshot
 from driveflow.storage.objects import local_path
 from labeling.hand_off import hand_off
 from tests.components.made_steps import context, pictures_snapshot
@@ -15,7 +19,7 @@ from tests.labeling import made
 def trained(tmp_path):
     """A flow whose model has learned from all labels there are, and the plan of its next retrain."""
     step = context(tmp_path, {})
-    base = pictures_snapshot(step.place.store)
+    base = _without_a_class(pictures_snapshot(step.place.store), step.place.store)
     for run_id, pipeline, name in (("run-0", "curate", "filter_frames"), ("run-1", "retrain", "collect_labels")):
         step.ledger.begin_run(RunRow(run_id=run_id, flow="city", pipeline=pipeline, profile="local"))
         for done in {name, "promote_model"} if pipeline == "retrain" else {name}:
@@ -27,6 +31,14 @@ def trained(tmp_path):
     flow = f"name: city\nclasses: [car]\nbatches: [{{name: a, path: '{tmp_path.as_uri()}'}}]\n"
     given = {"flow": flow, "pipeline": "retrain", "data_root": "", "force": False}
     return step, base, lambda: plan_run.work(step, {**given, "seed": -1, "epochs": -1, "budget_frames": -1}).outputs
+
+
+def _without_a_class(snapshot, store):
+    """The snapshot where in labeled frames somebody looked for the first class alone."""
+    tables = snapshot.tables()
+    rows = [row | {"annotated_classes": row["annotated_classes"][:1]} for row in tables.frames.to_pylist()]
+    frames = pa.Table.from_pylist(rows, columns.FRAMES)
+    return write_snapshot(store, replace(tables, frames=frames), snapshot.beside(), {})
 
 
 def _answered(step, tables, frame_id):
@@ -43,12 +55,13 @@ def _answered(step, tables, frame_id):
     (returns / "x.json").write_bytes(made.return_text(answer, campaign_id=sent.campaign_id))
 
 
-def test_an_answer_about_a_frame_that_has_none_yet_makes_a_model_due(trained):
+@pytest.mark.parametrize("labels", [0, 1])
+def test_an_answer_about_a_class_that_nobody_had_looked_for_in_a_frame_makes_a_model_due(trained, labels):
     step, base, plan = trained
-    lacking = [row["frame_id"] for row in base.frames().to_pylist() if not row["annotated_classes"]]
+    found = [row["frame_id"] for row in base.frames().to_pylist() if len(row["annotated_classes"]) == labels]
     assert plan()["due"] is False
 
-    _answered(step, base.tables(), lacking[0])
+    _answered(step, base.tables(), found[0])
 
     assert (plan()["due"], plan()["why"]) == (True, "1 newly labeled frames, 1 needed")
 
