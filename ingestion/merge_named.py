@@ -17,7 +17,7 @@ from driveflow.tags import TagEntry, check_tag_name
 from driveflow.withdrawn import withdrawn_for
 from ingestion.import_source import name_snapshot
 from ingestion.merge import MergeRules, NamedSnapshot, merge_snapshots
-from ingestion.source_report import conflicts_of, contents
+from ingestion.source_report import conflicts_of, contents, named
 
 STEP = "merge_snapshots"
 _IMPORTS = frozenset(["import_source", "import_batch"])
@@ -76,12 +76,7 @@ def merge_report(made: NamedMerge) -> dict[str, Json]:
     """Return what `made` brought, for a program to read."""
     snapshot = made.snapshot
     return {
-        "snapshot": snapshot.snapshot_id,
-        "uri": snapshot.uri,
-        "tag": made.tag.name,
-        "tag_number": made.tag.number,
-        "tag_moved": made.moved,
-        "reused": made.reused,
+        **named(made),
         "merged": list(made.merged),
         "counts": dict(made.counts),
         **contents(snapshot),

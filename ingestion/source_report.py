@@ -11,6 +11,7 @@ from driveflow.tables import REMARKS
 
 if TYPE_CHECKING:
     from ingestion.import_source import SourceImport  # it brings all readers, which a look at a quarantine needs not
+    from ingestion.merge_named import NamedMerge
 
 MAX_ROWS = 100
 """So many rows of quarantine and so many conflicts are written out; all are counted."""
@@ -21,12 +22,7 @@ def import_report(made: "SourceImport") -> dict[str, Json]:
     counts, snapshot = made.counts, made.snapshot
     skipped = {name.removeprefix("skipped_"): n for name, n in counts.items() if name.startswith("skipped_")}
     return {
-        "snapshot": snapshot.snapshot_id,
-        "uri": snapshot.uri,
-        "tag": made.tag.name,
-        "tag_number": made.tag.number,
-        "tag_moved": made.moved,
-        "reused": made.reused,
+        **named(made),
         "format": made.label_format,
         **contents(snapshot),
         **{name: counts[name] for name in ("files_in", "files_kept", "files_quarantined", "files_skipped")},
@@ -37,6 +33,18 @@ def import_report(made: "SourceImport") -> dict[str, Json]:
         **conflicts_of(snapshot),
         "counts": dict(counts),
         "notes": list(made.notes),
+    }
+
+
+def named(made: "SourceImport | NamedMerge") -> dict[str, Json]:
+    """Return which snapshot was made, and what its name means now."""
+    return {
+        "snapshot": made.snapshot.snapshot_id,
+        "uri": made.snapshot.uri,
+        "tag": made.tag.name,
+        "tag_number": made.tag.number,
+        "tag_moved": made.moved,
+        "reused": made.reused,
     }
 
 
