@@ -10,6 +10,7 @@ from driveflow.steps import StepContext
 
 if TYPE_CHECKING:
     from components.work.judging import Measured
+    from driveflow.ledger.rows import DecisionRow
     from driveflow.next_curation import NextCuration, Query
     from validation.gate import Verdict
     from validation.model.evaluation import Evaluation
@@ -50,15 +51,21 @@ def last_curation(context: StepContext, model: str) -> "tuple[str, NextCuration]
     """Return what the validation of the newest model asked for, and its address; None where it left nothing."""
     from driveflow.next_curation import read_next_curation
 
-    newest = context.ledger.newest_trained(model)
-    decisions = context.ledger.decisions(digest=newest.digest) if newest is not None else []
-    steps = context.ledger.steps(decisions[-1].run_id) if decisions else []
+    decision = last_decision(context, model)
+    steps = context.ledger.steps(decision.run_id) if decision is not None else []
     outputs = next((step.outputs for step in steps if step.step == "validate_model"), {})
     uri = str(outputs.get(OUTPUT, ""))
     try:
         return (uri, read_next_curation(uri)) if uri else None
     except (NotFoundError, IntegrityError):  # it was swept away: slices that failed are known to the ledger too
         return None
+
+
+def last_decision(context: StepContext, model: str) -> "DecisionRow | None":
+    """Return what the gate of `model`, and not of another name for the same bytes, said last of the newest model."""
+    newest = context.ledger.newest_trained(model)
+    decisions = context.ledger.decisions(digest=newest.digest) if newest is not None else []
+    return next((row for row in reversed(decisions) if row.model == model), None)
 
 
 def queries_page(queries: "Sequence[Query]", title: str) -> str:

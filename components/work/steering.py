@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from components.work.next_curation import last_curation
+from components.work.next_curation import last_curation, last_decision
 from components.work.settings import write_section
 from driveflow.by_hand import said_by_hand
 from driveflow.canonical import Json, canonical_json
@@ -69,9 +69,8 @@ def _failed(context: StepContext, flow: Flow) -> dict[str, Json]:
 
 def failed_slices(context: StepContext, model: str) -> set[str]:
     """Return the slices in which the newest trained model was worse than the gate allows, or missed a floor."""
-    newest = context.ledger.newest_trained(model)
-    decisions = context.ledger.decisions(digest=newest.digest) if newest is not None else []
-    rules: Any = decisions[-1].detail.get("rules", []) if decisions else []
+    decision = last_decision(context, model)
+    rules: Any = decision.detail.get("rules", []) if decision is not None else []
     return {found["name"] for rule in rules if _was_missed(rule) and (found := _OF_SLICE.match(rule["name"]))}
 
 

@@ -20,8 +20,8 @@ validation:
 """
 
 
-def judged(ledger, *rules, digest="m1", at="2026-01-01T00:00:00Z"):
-    places = {"model": "city", "snapshot_uri": "s", "holdout_uri": "h", "report_uri": "r", "run_id": "run"}
+def judged(ledger, *rules, digest="m1", at="2026-01-01T00:00:00Z", model="city", run_id="run"):
+    places = {"model": model, "snapshot_uri": "s", "holdout_uri": "h", "report_uri": "r", "run_id": run_id}
     ledger.record_trained(TrainedModelRow(digest=digest, model_uri="m", verdict="BLOCK", created_at=at, **places))
     ledger.record_decision(
         DecisionRow(digest=digest, verdict="BLOCK", detail={"rules": list(rules)}, decided_at=at, **places)
@@ -64,6 +64,16 @@ def test_only_the_newest_model_is_asked(tmp_path):
     found = steering(step, load_flow_text(FLOW, "flow"))
 
     assert [part["name"] for part in found["failed_slices"]] == ["bus"]
+
+
+def test_what_the_gate_of_another_name_says_of_the_same_bytes_steers_nothing_here(tmp_path):
+    step = context(tmp_path, {})
+    judged(step.ledger, rule("slice night", "BLOCK"))
+    judged(step.ledger, rule("slice bus", "BLOCK"), at="2026-02-01T00:00:00Z", model="town", run_id="later")
+
+    found = steering(step, load_flow_text(FLOW, "flow"))
+
+    assert [part["name"] for part in found["failed_slices"]] == ["night"]
 
 
 def test_before_any_model_no_slice_failed(tmp_path):
