@@ -1,16 +1,16 @@
 """Read the tables that say where and when each picture was taken."""
 
-import _csv
-import csv
-import io
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from driveflow.formats.csv_rows import CsvRowError, csv_rows
 from driveflow.formats.label_set import LabelFiles, LabelProblem, ProblemList
 from driveflow.formats.near_time import NearTimes
 from driveflow.formats.path_index import folder_of, plain_path, under
+from driveflow.formats.plain_text import bad_byte, open_text
+from driveflow.formats.sniff import separator_of
 from driveflow.tables import CLOCKS
 from ingestion.capture_times import COUNTS, MOMENT, OFFSET, CaptureTime, TimeCellError, count_ns, moment_ns
 from ingestion.column_names import misnamed
@@ -20,6 +20,7 @@ _NAMES = ("metadata.csv", "metadata.parquet")
 _TEXTS = ("drive", "camera")
 _SHOWN = 10  # notes on tables: each folder may have one
 _INT64 = 2**63
+_HEAD_CHARACTERS = 64 << 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +112,21 @@ def read_metadata(
 
 
 def _read_csv(sheet: _Sheet, data: bytes) -> None:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        sheet.report(None, "metadata_syntax", f"no UTF-8 text: byte {error.start}")
+    place = bad_byte(data)
+    if place is not None:
+        sheet.report(None, "metadata_syntax", f"no UTF-8 text: byte {place}")
         return
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(",;\t", key=text.partition("\n")[0].count))
+    separator = separator_of(open_text(data).readline(_HEAD_CHARACTERS))
+    rows = csv_rows(open_text(data, newline=""), separator)
     try:
-        header = [name.strip() for name in next(reader, [])]
+        _, _, names = next(rows, (0, 0, ()))
+        header = [name.strip() for name in names]
         if _has_paths(sheet, header):
-            for line, cells in _lines(reader):
-                _read_cells(sheet, line, header, cells)
-    except csv.Error as error:
-        sheet.report(reader.line_num, "metadata_syntax", f"no CSV: {error}")
+            for line, _, cells in rows:
+                if cells:
+                    _read_cells(sheet, line, header, cells)
+    except CsvRowError as error:
+        sheet.report(error.line, "metadata_syntax", f"no CSV: {error}")
 
 
 def _read_parquet(sheet: _Sheet, data: bytes) -> None:
@@ -146,14 +149,6 @@ def _has_paths(sheet: _Sheet, header: Sequence[str]) -> bool:
     sheet.notes.append(f"{sheet.path} {why}; it is not read as metadata.")
     sheet.unread.append(why)
     return False
-
-
-def _lines(reader: "_csv.Reader") -> Iterator[tuple[int, Sequence[str]]]:
-    line = reader.line_num + 1
-    for cells in reader:
-        if cells:
-            yield line, cells
-        line = reader.line_num + 1  # a cell may hold line breaks: a row is known by the line it starts on
 
 
 def _read_cells(sheet: _Sheet, line: int, header: Sequence[str], cells: Sequence[str]) -> None:

@@ -1,13 +1,12 @@
 """Tell which cells of a table of boxes hold the picture, the class and the corners, by header or by what is in them."""
 
-import csv
-import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Final
+from typing import Final, TextIO
 
+from driveflow.formats.csv_rows import CsvRowError, csv_rows
 from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.json_text import number_of
 from driveflow.formats.shapes import Corners
@@ -65,10 +64,10 @@ class Layout:
         return (x1, y1, x1 + x2, y1 + y2) if self.is_sized else (x1, y1, x2, y2)
 
 
-def layout_of(text: str) -> Layout | None:
+def layout_of(open_table: Callable[[], TextIO]) -> Layout | None:
     """Return the layout of a table by its first lines, None where it is no table of boxes."""
     for separator in _SEPARATORS:
-        rows = [row for _, row in islice(rows_of(text, separator), _SAMPLE)]
+        rows = [row for _, row in islice(rows_of(open_table(), separator), _SAMPLE)]
         if not rows or len(rows[0]) < 3:
             continue
         found = _by_header(rows[0], separator) or _by_content(rows, separator)
@@ -77,14 +76,13 @@ def layout_of(text: str) -> Layout | None:
     return None
 
 
-def rows_of(text: str, separator: str) -> Iterator[tuple[int, list[str]]]:
+def rows_of(table: TextIO, separator: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the line and the cells of each row that has any, nothing after one that cannot be read."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, skipinitialspace=True)
     try:
-        for row in reader:
+        for _, line, row in csv_rows(table, separator, skips_blanks=True):
             if any(row):
-                yield reader.line_num, [cell.strip() for cell in row]
-    except csv.Error:
+                yield line, [cell.strip() for cell in row]
+    except CsvRowError:
         return
 
 

@@ -1,12 +1,10 @@
 """Go through the tasks of a Label Studio export, whichever of its exports that is."""
 
-import io
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-import polars as pl
-
+from driveflow.formats.csv_table import CsvTableError, read_pieces
 from driveflow.formats.json_text import (
     JsonTextError,
     items_of,
@@ -17,7 +15,7 @@ from driveflow.formats.json_text import (
     text_of,
     value_of,
 )
-from driveflow.formats.sniff import Sniffer, separator_of
+from driveflow.formats.sniff import Sniffer
 
 _WORK: Final = frozenset(["annotations", "completions", "predictions"])
 _ROW: Final = frozenset(["annotation_id", "annotator"])
@@ -86,19 +84,12 @@ def _is_csv(sniffer: Sniffer, path: str) -> bool:
 
 
 def _csv_rows(data: bytes) -> Iterator[dict[str, object]]:
-    line = data.partition(b"\n")[0].decode("utf-8-sig", "replace")
     try:
-        table = pl.read_csv(
-            io.BytesIO(data),
-            separator=separator_of(line),
-            infer_schema=False,
-            encoding="utf8-lossy",
-            truncate_ragged_lines=True,
-        )
-    except (pl.exceptions.PolarsError, ValueError) as error:
-        raise JsonTextError(f"no CSV: {error}"[:200]) from None
-    for row in table.iter_rows(named=True):
-        yield {name: _cell(value) for name, value in row.items()}
+        for table in read_pieces(data):
+            for row in table.iter_rows(named=True):
+                yield {name: _cell(value) for name, value in row.items()}
+    except CsvTableError as error:
+        raise JsonTextError(str(error)) from None
 
 
 def _cell(text: str | None) -> object:

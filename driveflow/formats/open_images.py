@@ -3,19 +3,21 @@
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from driveflow.canonical import Json, canonical_json
-from driveflow.formats.csv_table import CsvTableError, read_table
+from driveflow.formats.csv_table import CsvTableError, read_tables
 from driveflow.formats.json_text import number_of
 from driveflow.formats.label_collector import BoxRow, LabelCollector, label_files
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelSet
 from driveflow.formats.path_index import folder_of
-from driveflow.formats.picture_finder import stem_of
+from driveflow.formats.picture_finder import Found, stem_of
 from driveflow.formats.shapes import has_area
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import split_of_file_name, split_of_folders
@@ -37,6 +39,8 @@ _FLAGS: Final[Mapping[str, str]] = {
 }
 _CLASS_IDS: Final = ("/m/", "/g/", "/t/")
 _SHOWN: Final = 5
+_PARTS: Final = 64
+_MAX_NAMES_BYTES: Final = 32 << 20  # Open Images has 20,000 classes, in half a megabyte
 
 
 def open_images_files(sniffer: Sniffer) -> list[str]:
@@ -74,9 +78,40 @@ def _names(sniffer: Sniffer, collector: LabelCollector) -> dict[str, str]:
         header = sniffer.csv_header(path)
         if len(header) == 2 and (header[0].startswith(_CLASS_IDS) or header[0].lower() == "labelname"):
             collector.builder.files.add(path)
-            rows = csv.reader(io.StringIO(sniffer.read(path).decode("utf-8-sig", "replace")))
-            names |= {row[0].strip(): row[1].strip() for row in rows if len(row) == 2 and row[1].strip()}
+            names |= _two_columns(sniffer.read(path))
     return names
+
+
+def _two_columns(data: bytes) -> dict[str, str]:
+    """Return the names by id; of a table that is larger than any list of classes, none."""
+    if len(data) > _MAX_NAMES_BYTES:
+        return {}
+    rows = csv.reader(io.StringIO(data.decode("utf-8-sig", "replace")))
+    return {row[0].strip(): row[1].strip() for row in rows if len(row) == 2 and row[1].strip()}
+
+
+@dataclass(slots=True)
+class _Lost:
+    """The boxes of pictures that are not there, told of at once: who has a part of the set has all of its table."""
+
+    rows: int = 0
+    _shown: list[str] = field(default_factory=list)
+    _hashes: list[npt.NDArray[np.uint64]] = field(default_factory=list)  # of the names: they may be millions
+
+    def add(self, keys: pl.Series) -> None:
+        """Add the ids of the pictures of some rows."""
+        self.rows += len(keys)
+        once = keys.unique(maintain_order=True)
+        self._shown = list(dict.fromkeys([*self._shown, *once.head(2 * _SHOWN)]))[: _SHOWN + 1]
+        self._hashes.append(once.hash().to_numpy())
+        if len(self._hashes) > _PARTS:
+            self._hashes = [np.unique(np.concatenate(self._hashes))]
+
+    def describe(self) -> str:
+        """Say how many pictures those are, and which are the first."""
+        count = len(np.unique(np.concatenate(self._hashes)))
+        shown = ", ".join(self._shown[:_SHOWN]) + (" ..." if count > _SHOWN else "")
+        return f"{count} pictures are no files of this batch: {shown}"
 
 
 @dataclass(slots=True)
@@ -110,66 +145,74 @@ class _Reader:
                 self._read_verified(path)
 
     def _read_verified(self, path: str) -> None:
-        table = self._table(path, _VERIFIED)
-        if table is None:
-            return
-        known = table.filter(pl.col("imageid").is_in(self.stems) & (pl.col("source") != "machine"))
-        for key, name, confidence in known.select("imageid", "labelname", "confidence").iter_rows():
-            self.spoken_of.setdefault(key, path)
-            if number_of(confidence) == 0:
-                self.absent[key].add(self.names.get(name, name))
+        for table in self._tables(path, _VERIFIED):
+            known = table.filter(pl.col("imageid").is_in(self.stems) & (pl.col("source") != "machine"))
+            for key, name, confidence in known.select("imageid", "labelname", "confidence").iter_rows():
+                self.spoken_of.setdefault(key, path)
+                if number_of(confidence) == 0:
+                    self.absent[key].add(self.names.get(name, name))
 
-    def _table(self, path: str, needed: frozenset[str]) -> pl.DataFrame | None:
+    def _tables(self, path: str, needed: frozenset[str]) -> Iterator[pl.DataFrame]:
+        """Yield the rows of a table some at a time; report what makes it none."""
+        lost, missing = 0, ""
         try:
-            table = read_table(self.files.read(path))
+            for table in read_tables(self.files.read(path)):
+                missing = next(iter(sorted(needed - set(table.columns))), "")
+                if missing:
+                    lost += table.height
+                else:
+                    yield table
         except CsvTableError as error:
             self.collector.problem(path, "label_syntax", str(error))
-            return None
-        missing = sorted(needed - set(table.columns))
+            return
         if missing:
-            self.collector.problem(path, "label_syntax", f"no column {missing[0]}", boxes=table.height)
-            return None
-        return table
+            self.collector.problem(path, "label_syntax", f"no column {missing}", boxes=lost)
 
     def read_boxes(self, path: str) -> None:
         """Hand on the pictures of one table with their boxes."""
         self.collector.builder.files.add(path)
-        table = self._table(path, _BOXES)
-        if table is None:
-            return
+        lost = _Lost()
         here = pl.col("imageid").is_in(self.stems)
-        self._lose(path, table.filter(~here))
-        for key, rows in table.filter(here).group_by("imageid", maintain_order=True):
-            self._picture(path, str(key[0]), rows)
+        drawn: dict[str, tuple[ImageLabels, set[str]]] = {}  # by picture id: names of classes with boxes there
+        unclear: dict[str, tuple[Found, int]] = {}
+        for table in self._tables(path, _BOXES):
+            lost.add(table.filter(~here)["imageid"])
+            for keys, rows in table.filter(here).group_by("imageid", maintain_order=True):
+                key = str(keys[0])
+                found = self.collector.finder.stemmed(path, key)
+                if not found.path:
+                    unclear[key] = (found, unclear.get(key, (found, 0))[1] + rows.height)
+                    continue
+                self.pictures[key] = found.path
+                if key not in drawn:
+                    drawn[key] = (self._image(path, key), set())
+                image, names = drawn[key]
+                names |= self._draw(path, image, rows)
+        if lost.rows:
+            self.collector.problem(path, "label_missing_picture", lost.describe(), boxes=lost.rows)
+        for found, count in unclear.values():
+            self.collector.lose(path, found, boxes=count)
+        for key, (image, names) in drawn.items():
+            self._add(image, names | self.absent.get(key, set()))
 
-    def _lose(self, path: str, rows: pl.DataFrame) -> None:
-        """Report all boxes of pictures that are not there at once: who has a part of the set has all of its table."""
-        keys = rows["imageid"].unique(maintain_order=True)
-        if len(keys):
-            shown = ", ".join(keys[:_SHOWN].to_list()) + (" ..." if len(keys) > _SHOWN else "")
-            detail = f"{len(keys)} pictures are no files of this batch: {shown}"
-            self.collector.problem(path, "label_missing_picture", detail, boxes=rows.height)
-
-    def _picture(self, path: str, key: str, rows: pl.DataFrame) -> None:
-        found = self.collector.finder.stemmed(path, key)
-        if not found.path:
-            self.collector.lose(path, found, boxes=rows.height)
-            return
-        self.pictures[key] = found.path
+    def _draw(self, path: str, image: ImageLabels, rows: pl.DataFrame) -> set[str]:
+        """Hand on boxes of one picture, and return the classes that are drawn there."""
         boxes = [box for row in rows.iter_rows(named=True) if (box := self._box(path, row))]
-        drawn = {str(box["class_name"]) for box in boxes if box["score"] is None}
-        self._add(path, key, drawn | self.absent.get(key, set()), boxes)
+        self.collector.add_boxes(image, boxes)
+        return {str(box["class_name"]) for box in boxes if box["score"] is None}
 
-    def _add(self, path: str, key: str, names: set[str], boxes: Sequence[BoxRow]) -> None:
+    def _image(self, path: str, key: str) -> ImageLabels:
         picture = self.pictures[key]
-        image = ImageLabels(
+        return ImageLabels(
             path=picture,
             label_file=path,
             listing=self.collector.listing(path, picture),
-            class_list=self.collector.builder.class_list(sorted(names)) if names else None,
             source_split=split_of_folders(picture) or split_of_file_name(path),
         )
-        self.collector.add(image, boxes, looked=False)
+
+    def _add(self, image: ImageLabels, names: set[str]) -> None:
+        number = self.collector.builder.class_list(sorted(names)) if names else None
+        self.collector.add_image(replace(image, class_list=number), looked=False)
 
     def add_pictures_without_boxes(self) -> None:
         """Hand on the pictures of which only something was verified."""
@@ -177,7 +220,7 @@ class _Reader:
             found = self.collector.finder.stemmed(path, key)
             if key not in self.pictures and found.path:
                 self.pictures[key] = found.path
-                self._add(path, key, self.absent.get(key, set()), ())
+                self._add(self._image(path, key), self.absent.get(key, set()))
 
     def _box(self, path: str, row: Mapping[str, object]) -> BoxRow | None:
         """Return the box of a row; report one that is none."""

@@ -32,6 +32,15 @@ def plain_text(data: bytes, *, is_head: bool = False) -> tuple[str, str]:
     return data.decode("cp1252", "backslashreplace"), "Windows-1252"  # five bytes have no letter
 
 
+def open_plain_text(data: bytes) -> tuple[TextIO, str]:
+    """Open the text that `plain_text` returns some of it at a time, with its line ends as they are."""
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return open_text(data, "utf-16", newline=""), "UTF-16"
+    if bad_byte(data) is None:
+        return open_text(data, newline=""), ""
+    return open_text(data, "cp1252", "backslashreplace", newline=""), "Windows-1252"
+
+
 def open_text(data: bytes, encoding: str = "utf-8-sig", errors: str = "replace", newline: str | None = None) -> TextIO:
     """Open bytes as text that is decoded some of it at a time; line ends as `open` has them."""
     return io.TextIOWrapper(io.BytesIO(data), encoding=encoding, errors=errors, newline=newline)

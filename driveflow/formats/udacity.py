@@ -1,5 +1,6 @@
 """Read tables with a box a line: Udacity's two, VoTT's, TensorFlow's, Kaggle's, with and without a header."""
 
+import io
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,7 @@ from driveflow.formats.label_collector import BoxRow, LabelCollector, label_file
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelSet
 from driveflow.formats.open_images import open_images_files
 from driveflow.formats.picture_finder import Found, stem_of
-from driveflow.formats.plain_text import plain_text
+from driveflow.formats.plain_text import open_plain_text, plain_text
 from driveflow.formats.shapes import Corners, has_area
 from driveflow.formats.sniff import Sniffer
 from driveflow.formats.source_split import spell_split, split_of_file_name, split_of_folders
@@ -26,6 +27,7 @@ _MAX_TEXTS: Final = 100  # more of them are labels of a picture each
 _FLAGS: Final = frozenset(["occluded", "truncated", "difficult"])
 _MOST: Final = 0.95  # of the boxes; who gets fewer of them by the header should not believe it
 _NEARLY_ALL: Final = 0.99
+_MOST_NAMES: Final = 500_000  # of pictures; of what more of them name that are not there, each line counts alone
 _NANOSECONDS: Final = re.compile(r"1\d{18}")
 
 
@@ -34,7 +36,7 @@ def udacity_files(sniffer: Sniffer) -> list[str]:
     texts = sniffer.ending_in(".txt")
     others = set(open_images_files(sniffer))
     tables = [*sniffer.ending_in(".csv", ".tsv"), *(texts if len(texts) <= _MAX_TEXTS else [])]
-    return [path for path in tables if path not in others and layout_of(_text(sniffer.head(path), is_head=True)[0])]
+    return [path for path in tables if path not in others and _layout_of_head(sniffer.head(path))]
 
 
 def read_udacity(files: LabelFiles, annotations: str = "") -> LabelSet:
@@ -46,21 +48,22 @@ def read_udacity(files: LabelFiles, annotations: str = "") -> LabelSet:
     collector = LabelCollector(files)
     for path in label_files(files, annotations, udacity_files):
         collector.builder.files.add(path)
-        text, taken_for = _text(files.read(path))
+        data = files.read(path)
+        _, taken_for = open_plain_text(data)
         if taken_for:
             collector.builder.notes.append(f"{path} is no UTF-8 text and is read as {taken_for}.")
-        layout = layout_of(text)
+        layout = layout_of(lambda data=data: open_plain_text(data)[0])  # type: ignore[misc]
         if layout is None:
             collector.problem(path, "label_syntax", "no columns for picture, class and corners")
         else:
-            _Table(collector, path, layout).read(text)
+            _Table(collector, path, data, layout).read()
     collector.note_unlisted()
     return collector.build()
 
 
-def _text(data: bytes, *, is_head: bool = False) -> tuple[str, str]:
-    text, taken_for = plain_text(data, is_head=is_head)
-    return text.replace("\x00", ""), taken_for
+def _layout_of_head(head: bytes) -> Layout | None:
+    text, _ = plain_text(head, is_head=True)
+    return layout_of(lambda: io.StringIO(text, newline=""))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,31 +76,63 @@ class _Row:
 
 
 @dataclass(slots=True)
+class _Survey:
+    """What all numbers of a table are like, read by one layout."""
+
+    layout: Layout
+    boxes: int = 0  # with an area
+    is_whole: bool = True  # no side is anything but 0 and 1
+    is_share: bool = True  # no side is beyond 0 to 1, but by rounding
+
+    def add(self, cells: Sequence[str]) -> None:
+        corners = self.layout.corners(cells)
+        self.boxes += has_area(corners)
+        for side in corners:
+            self.is_whole = self.is_whole and (side in {0, 1} or math.isnan(side))
+            self.is_share = self.is_share and (-SLACK <= side <= 1 + SLACK or math.isnan(side))
+
+
+@dataclass(slots=True)
+class _Named:
+    """What the rows that name one picture have said so far."""
+
+    found: Found
+    line: int  # of the first
+    image: ImageLabels | None = None  # where there is the picture
+    drawn: int = 0  # boxes, good or bad
+    is_truth: bool = False  # one of them is good and has no score
+
+
+@dataclass(slots=True)
 class _Table:
     """One table on its way into the collector."""
 
     collector: LabelCollector
     path: str
+    data: bytes
     layout: Layout
     normalised: bool = False
-    by_picture: dict[str, list[_Row]] = field(default_factory=dict)
+    named: dict[str, _Named] = field(default_factory=dict)
 
-    def read(self, text: str) -> None:
-        rows = list(self._rows(text))
+    def read(self) -> None:
         if self.layout.box is None:
             detail = "one column holds the whole box and does not say whether that is two corners or a size"
-            self.collector.problem(self.path, "label_syntax", detail, boxes=len(rows))
+            count = sum(1 for _ in self._rows())
+            self.collector.problem(self.path, "label_syntax", detail, boxes=count)
             return
-        rows = self._believe_shares(self._believe_order(rows))
-        for row in rows:
-            self.by_picture.setdefault(self._cell(row, "picture"), []).append(row)
-        for name, found in self.by_picture.items():
-            self._picture(name, found)
+        self._believe()
+        for row in self._rows():
+            self._take(_Row(row.line, row.cells, self.layout.corners(row.cells)))
+        for named in self.named.values():
+            if named.image is None:
+                self.collector.lose(self.path, named.found, boxes=named.drawn, line=named.line)
+            else:
+                self.collector.add_image(named.image, looked=named.is_truth or not named.drawn)
 
-    def _rows(self, text: str) -> Iterator[_Row]:
+    def _rows(self) -> Iterator[_Row]:
         """Yield the lines that hold something, filled up where they are short."""
         needed = max(self.layout.at.values()) + 1
-        rows = rows_of(text, self.layout.separator)
+        rows = rows_of(open_plain_text(self.data)[0], self.layout.separator)
         for line, found in islice(rows, int(self.layout.has_header), None):
             yield _Row(line, [*found, *[""] * (needed - len(found))])
 
@@ -105,58 +140,72 @@ class _Table:
         place = self.layout.at.get(what)
         return row.cells[place] if place is not None else ""
 
-    def _believe_order(self, rows: Sequence[_Row]) -> list[_Row]:
-        """Return the rows with corners: as x, y, x, y where the header says otherwise and only so nearly all are boxes.
+    def _believe(self) -> None:
+        """Choose how to read corners.
 
-        The table of Udacity's first set was published with such a header.
+        That is as x, y, x, y where the header says otherwise and only so nearly all are boxes: the table of Udacity's
+        first set was published with such a header. Numbers of which none is above 1 but by rounding, and not all are
+        whole, are shares.
         """
-        found = [_Row(row.line, row.cells, self.layout.corners(row.cells)) for row in rows]
-        if self.layout.is_sized or self.layout.box is None or self.layout.box == tuple(sorted(self.layout.box)):
-            return found
-        first, second, third, fourth = sorted(self.layout.box)
-        layout = replace(self.layout, at={**self.layout.at, "x1": first, "y1": second, "x2": third, "y2": fourth})
-        other = [_Row(row.line, row.cells, layout.corners(row.cells)) for row in rows]
-        good, better = (sum(has_area(row.corners) for row in way) for way in (found, other))
-        if good >= _MOST * len(rows) or better <= _NEARLY_ALL * len(rows):
-            return found
-        note = "the header names the corners in an order that the numbers deny; they are read as x, y, x, y."
-        self.collector.builder.notes.append(f"{self.path}: {note}")
-        self.layout = layout
-        return other
-
-    def _believe_shares(self, rows: list[_Row]) -> list[_Row]:
-        """Take numbers of which none is above 1 but by rounding, and not all are whole, as shares; return the rows."""
-        sides = {side for row in rows for side in row.corners if not math.isnan(side)}
-        self.normalised = bool(sides - {0, 1}) and all(-SLACK <= side <= 1 + SLACK for side in sides)
+        ways, rows = [_Survey(layout) for layout in self._layouts()], 0
+        for row in self._rows():
+            rows += 1
+            for way in ways:
+                way.add(row.cells)
+        best = ways[0]
+        if ways[0].boxes < _MOST * rows and ways[-1].boxes > _NEARLY_ALL * rows:
+            best = ways[-1]
+            note = "the header names the corners in an order that the numbers deny; they are read as x, y, x, y."
+            self.collector.builder.notes.append(f"{self.path}: {note}")
+        self.layout = best.layout
+        self.normalised = best.is_share and not best.is_whole
         if self.normalised:
             note = "no number is above 1, but by rounding; they are read as shares of the sides."
             self.collector.builder.notes.append(f"{self.path}: {note}")
-        return rows
 
-    def _picture(self, name: str, rows: Sequence[_Row]) -> None:
-        found = self._find(name)
-        drawn = [row for row in rows if self._cell(row, "label") or not all(map(math.isnan, row.corners))]
-        if not found.path:
-            self.collector.lose(self.path, found, boxes=len(drawn), line=rows[0].line)
-            return
-        boxes = [box for row in drawn if (box := self._box(row))]
-        stem = stem_of(found.path).rpartition("/")[2]
+    def _layouts(self) -> list[Layout]:
+        """Return the layout of the header, and the one in order of the columns where that is another."""
+        box = self.layout.box
+        if self.layout.is_sized or box is None or box == tuple(sorted(box)):
+            return [self.layout]
+        first, second, third, fourth = sorted(box)
+        at = {**self.layout.at, "x1": first, "y1": second, "x2": third, "y2": fourth}
+        return [self.layout, replace(self.layout, at=at)]
+
+    def _take(self, row: _Row) -> None:
+        """Add one row to what is said of its picture."""
+        name = self._cell(row, "picture")
+        named = self.named.get(name)
+        if named is None:
+            found = self._find(name)
+            named = _Named(found, row.line, self._image(found.path, row) if found.path else None)
+            if found.path or len(self.named) < _MOST_NAMES:
+                self.named[name] = named
+        is_drawn = bool(self._cell(row, "label")) or not all(map(math.isnan, row.corners))
+        named.drawn += is_drawn
+        if named.image is not None:
+            box = self._box(row) if is_drawn else None
+            named.is_truth = named.is_truth or (box is not None and box["score"] is None)
+            self.collector.add_boxes(named.image, [box] if box else [])
+        elif name not in self.named:
+            self.collector.lose(self.path, named.found, boxes=named.drawn, line=row.line)
+
+    def _image(self, picture: str, row: _Row) -> ImageLabels:
+        stem = stem_of(picture).rpartition("/")[2]
         captured_ns = int(stem) if _NANOSECONDS.fullmatch(stem) else None  # Udacity's pictures are named by their time
-        width, height = (number_of(self._cell(rows[0], side)) for side in ("width", "height"))
+        width, height = (number_of(self._cell(row, side)) for side in ("width", "height"))
         usable = width and height and 0 < width < 2**31 and 0 < height < 2**31
-        split = spell_split(self._cell(rows[0], "split"))
-        image = ImageLabels(
-            path=found.path,
+        split = spell_split(self._cell(row, "split"))
+        return ImageLabels(
+            path=picture,
             label_file=self.path,
-            listing=self.collector.listing(self.path, found.path),
+            listing=self.collector.listing(self.path, picture),
             width=int(width) if usable and width else None,
             height=int(height) if usable and height else None,
             captured_ns=captured_ns,
             clock="utc" if captured_ns else "",
-            source_split=split or split_of_folders(found.path) or split_of_file_name(self.path),
+            source_split=split or split_of_folders(picture) or split_of_file_name(self.path),
         )
-        looked = any(box["score"] is None for box in boxes) if drawn else True
-        self.collector.add(image, boxes, looked=looked)
 
     def _find(self, name: str) -> Found:
         found = self.collector.finder.named(self.path, name)

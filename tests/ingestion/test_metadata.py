@@ -1,10 +1,12 @@
 import io
+import tracemalloc
 from datetime import datetime, timedelta, timezone
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from driveflow.formats import csv_rows, label_set, plain_text
 from driveflow.formats.export import has_cell
 from ingestion.capture_times import COUNTS, MOMENT, OFFSET
 from ingestion.metadata import PictureData, read_metadata
@@ -275,3 +277,27 @@ def test_a_column_that_stands_twice_is_told():
 def test_no_export_writes_an_attribute_into_a_column_of_which_times_are_made(column):
     assert not has_cell(column, "2024-05-01T10:00:00Z")
     assert has_cell(f"{column}_raw", "2024-05-01T10:00:00Z")
+
+
+@pytest.mark.parametrize("row", ["x,1\n", "x\n", "a.jpg,1\n", "x,"])
+def test_a_large_table_is_not_held_in_memory(monkeypatch, row):
+    monkeypatch.setattr(label_set, "_LISTED", 10)
+    monkeypatch.setattr(csv_rows, "_MAX_ROW_CHARACTERS", 50_000)
+    monkeypatch.setattr(plain_text, "_CHUNK_BYTES", 10_000)
+    files = InMemory({"m.csv": b"path,lat\n" + row.encode() * (300_000 // len(row))})
+
+    tracemalloc.start()
+    read_metadata(files, ["m.csv"], PLACES)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert peak < 1_200_000
+
+
+def test_a_row_longer_than_any_table_has_ends_the_reading_with_its_limit(monkeypatch):
+    monkeypatch.setattr(csv_rows, "_MAX_ROW_CHARACTERS", 100)
+
+    found = _read("path,lat\na.jpg,5\n" + "x," * 60 + "\nb.jpg,7\n")
+
+    assert _problems(found) == [(2, "metadata_syntax", "no CSV: a row is longer than 0 MiB")]
+    assert list(found.rows) == ["a.jpg"]

@@ -4,14 +4,16 @@ import tracemalloc
 
 import pytest
 
-from driveflow.formats import box_cap, label_collector, label_set, voc, xml_tree
+from driveflow.formats import box_cap, csv_table, label_collector, label_set, voc, xml_tree
 from driveflow.formats.catalog import FORMATS
+from driveflow.formats.csv_table import CsvTableError, read_tables
 from driveflow.formats.xml_tree import XmlError, iter_xml, read_xml
 from tests.driveflow.formats.in_memory import InMemory, looked_for, problems
 
 VOC = "<annotation><filename>a.jpg</filename>"
 OBJECT = "<object><name>car</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox></object>"
 KITTI = "Car 0.00 0 -10 1.00 2.00 30.00 40.00 -1 -1 -1 -1000 -1000 -1000 -10\n"
+OPEN_IMAGES = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax\n"
 
 
 @pytest.fixture
@@ -21,6 +23,7 @@ def small_steps(monkeypatch):
     monkeypatch.setattr(label_collector, "_ROWS_AT_ONCE", 50)
     monkeypatch.setattr(label_set, "_LISTED", 10)
     monkeypatch.setattr(xml_tree, "_CHUNK_BYTES", 2048)
+    monkeypatch.setattr(csv_table, "_PIECE_BYTES", 1024)
 
 
 def _peak(kind, files):
@@ -45,6 +48,10 @@ LARGE = {
     "yolo orphan": ("yolo", "images/a.jpg", "labels/b.txt", "0 .5 .5 .1 .1\n", "x\n"),
     "mot": ("mot", "img1/1.jpg", "gt/gt.txt", "", "1,1,1,1,5,5,1,1,1\n"),
     "mot junk": ("mot", "img1/1.jpg", "gt/gt.txt", "1,1,1,1,5,5,1,1,1\n", "x\n"),
+    "udacity": ("udacity", "a.jpg", "u.csv", "frame,xmin,ymin,xmax,ymax,class\n", "a.jpg,1,2,30,40,car\n"),
+    "udacity junk": ("udacity", "a.jpg", "u.csv", "frame,xmin,ymin,xmax,ymax,class\n", "x\n"),
+    "open images": ("open_images", "a.jpg", "o.csv", OPEN_IMAGES, "a,xclick,/m/1,1,.1,.2,.1,.2\n"),
+    "open images junk": ("open_images", "a.jpg", "o.csv", OPEN_IMAGES, "a\n"),
     "dota": ("dota", "a.jpg", "a.txt", "", "1 1 9 1 9 9 1 9 car 0\n"),
 }
 
@@ -105,3 +112,36 @@ def test_a_tag_that_does_not_end_is_refused_before_it_is_in_memory(monkeypatch):
 
     with pytest.raises(XmlError, match="a tag or comment is longer than"):
         list(iter_xml(b"<a><b c='" + b"x" * (600 << 10)))
+
+
+@pytest.mark.parametrize("piece_bytes", [1, 30, 10_000])
+def test_rows_are_the_same_however_many_are_read_at_a_time(monkeypatch, piece_bytes):
+    monkeypatch.setattr(csv_table, "_PIECE_BYTES", piece_bytes)
+    text = '\ufeffImageID, B \na,1\n"b\nb","2"\n\nc,\n,5\nd,6,7'
+
+    rows = [row for table in read_tables(text.encode()) for row in table.iter_rows()]
+
+    assert rows[:2] == [(2, "a", "1"), (3, "b\nb", "2")]
+    assert rows[-1][1:] == ("d", "6")
+
+
+def test_a_row_that_does_not_end_is_refused(monkeypatch):
+    monkeypatch.setattr(csv_table, "_MAX_ROW_BYTES", 100)
+    monkeypatch.setattr(csv_table, "_PIECE_BYTES", 10)
+
+    with pytest.raises(CsvTableError, match="a row is longer than 0 MiB"):
+        list(read_tables(b"a,b\n1,2\n" + b"x," * 200))
+
+
+def test_a_box_of_open_images_counts_for_one_listing_wherever_its_row_stands(monkeypatch):
+    monkeypatch.setattr(csv_table, "_PIECE_BYTES", 1)
+    rows = "a,xclick,car,1,.1,.2,.1,.2\nz,xclick,car,1,.1,.2,.1,.2\na,xclick,bus,1,.3,.4,.1,.2\n"
+
+    labels = FORMATS["open_images"].read(InMemory({"a.jpg": b"", "o.csv": OPEN_IMAGES + rows * 2}), "")
+
+    assert labels.images["listing"].to_pylist() == [0]
+    assert looked_for(labels) == {"a.jpg": ("bus", "car")}
+    assert labels.boxes["line"].to_pylist() == [2, 4, 5, 7]
+    assert [(found.boxes, found.detail) for found in labels.problems] == [
+        (2, "1 pictures are no files of this batch: z")
+    ]
