@@ -65,6 +65,7 @@ def show(  # noqa: PLR0913, PLR0917 one parameter an option
 
 def _text(facts: Mapping[str, Any]) -> str:
     from cli.data.tell_import import counted, drawn, joined
+    from driveflow.pages.how_many import how_many
 
     classes = [(row["class_name"], *(f"{row[name]:,}" for name in _OF_A_CLASS)) for row in facts["classes"]]
     groups = [
@@ -72,26 +73,33 @@ def _text(facts: Mapping[str, Any]) -> str:
         for name in ("batch", "camera", "drive")
         for row in facts[f"by_{name}"]["largest"][:_LARGEST]
     ]
-    spans = [f"{clock} {span.get('first', span['first_ns'])} to {span.get('last', span['last_ns'])}"
-             for clock, span in facts["time"].items() if clock != "untimed"]  # fmt: skip
+    spans = [_span(clock, span) for clock, span in facts["time"].items() if clock != "untimed"]
     sizes = [f"{row['width']}x{row['height']} ({row['frames']:,})" for row in facts["sizes"][:_LARGEST]]
     return joined(
         f"{facts['snapshot']}",
         f"made by {facts['made_by'] or 'nobody said whom'} {facts['written_at'][:19]}",
         f"frames {facts['frames']:,}  labeled {facts['labeled']:,}  sources {facts['sources']:,}  "
-        f"drives {facts['drives']:,} in {facts['drive_groups']:,} groups  {facts['bytes']:,} bytes",
+        f"drives {facts['drives']:,} in {how_many(facts['drive_groups'], 'group')}  {facts['bytes']:,} bytes",
         drawn(("class", "boxes", "ignored", "frames with", "frames looked at"), classes) if classes else "",
         drawn(("of", "name", "frames", "boxes"), groups),
         counted("split", "frames", facts["splits"]),
         f"sizes: {', '.join(sizes)}",
-        f"times: {', '.join(spans) or 'none'}; without one: {facts['time']['untimed']:,} sources",
+        f"times: {', '.join(spans) or 'none'}; without one: {how_many(facts['time']['untimed'], 'source')}",
         counted("decision", "frames", facts["decisions"]),
         counted("quarantined for", "times", facts["quarantine"]),
         counted("conflict over", "times", facts["conflicts"]),
-        f"withdrawn: {facts['withdrawn']:,} of its frames; it is refused for new training"
+        f"withdrawn: {facts['withdrawn']:,} of its frames; merges and training sets leave them out"
         if facts["withdrawn"]
         else "",
     )
+
+
+def _span(clock: str, span: Mapping[str, Any]) -> str:
+    """Return from when to when a clock times sources, with how long that is; in seconds where it tells no date."""
+    first, last = (span[name] / 1e9 for name in ("first_ns", "last_ns"))
+    if "first" not in span:
+        return f"{clock} {first:,.3f} s to {last:,.3f} s"
+    return f"{clock} {span['first']} to {span['last']} ({last - first:,.3f} s)"
 
 
 _OF_A_CLASS = ("boxes", "ignored", "frames_with", "frames_annotated")

@@ -37,7 +37,8 @@ def withdraw(  # noqa: PLR0913, PLR0917 one parameter an option
 ) -> None:
     """Withdraw frames for privacy, law or licence: purge our copies, leave a tombstone, name the models that saw them.
 
-    Files of a delivery are yours: they stay, and are listed, unless --delete-sources is given.
+    Files of a delivery are yours: they stay, and are listed, unless --delete-sources is given. What will go is
+    listed and asked about; where nobody can answer, --yes says so.
 
     Example:
       driveflow data withdraw front/000412.jpg --reason "asked to be removed"
@@ -92,9 +93,10 @@ def _ask(planned: "Sequence[Tombstone]", *, delete_sources: bool) -> None:
     import sys
 
     from driveflow.errors import UsageError
+    from driveflow.pages.how_many import how_many
 
     for tombstone in planned:
-        say(f"{tombstone.frame_id}: {len(tombstone.purged)} copies of ours will be purged.")
+        say(f"{tombstone.frame_id}: {how_many(len(tombstone.purged), 'copy', 'copies')} of ours will be purged.")
         for uri in _damaged(tombstone):
             say(f"  is damaged, may tell of it, and will be removed with all that was measured in it: {uri}")
         fate = "will be deleted if they are only this frame" if delete_sources else "will stay"
@@ -131,8 +133,11 @@ def _line(tombstone: "Tombstone") -> str:
 
 
 def _told(tombstone: "Tombstone") -> str:
+    from driveflow.pages.how_many import how_many
+
+    copies = how_many(len(tombstone.purged), "copy", "copies")
     lines = [f"{tombstone.frame_id} is withdrawn: {tombstone.reason}"]
-    lines += [f"  {len(tombstone.purged)} copies purged"] if tombstone.purged else ["  there was no copy of ours"]
+    lines.append(f"  {copies} purged" if tombstone.purged else "  there was no copy of ours")
     lines += _listed("damaged and removed, with all that was measured in it", _damaged(tombstone))
     lines += _listed("still there", [trace.uri for trace in tombstone.remaining])
     lines += _listed("held by snapshot", [snapshot[:16] for snapshot in tombstone.snapshots])

@@ -88,7 +88,7 @@ def test_show_says_that_a_snapshot_holds_withdrawn_frames(workspace, capsys):
     _withdraw(capsys, workspace, "loose/a.jpg", "--reason", "law", "--yes")
     where = ("data", "show", workspace.snapshots[0].uri, "-w", str(workspace.folder))
 
-    assert "withdrawn: 1 of its frames" in call(capsys, *where)[1]
+    assert "withdrawn: 1 of its frames; merges and training sets leave them out" in call(capsys, *where)[1]
     assert json.loads(call(capsys, *where, "-o", "json")[1])["withdrawn"] == 1
 
 
