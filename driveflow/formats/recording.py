@@ -127,10 +127,10 @@ class _Reading:
 
     def _add_boxes(self, path: str, labels: RecordedLabels, listing: int, *, scored: bool) -> None:
         spot = {"path": path, "label_file": self.recording.path, "listing": listing}
-        named = [box for box in labels.boxes if box.class_name]
+        named = [box for box in labels.boxes if box.class_name and box.x2 > box.x1 and box.y2 > box.y1]
         self.builder.add_box_rows([{**spot, **_box(box, scored=scored)} for box in named])
         if nameless := len(labels.boxes) - len(named):
-            detail = f"{nameless} boxes on {labels.topic} at {labels.stamp_ns} have no class"
+            detail = f"{nameless} boxes on {labels.topic} at {labels.stamp_ns} have no class, or no size"
             self.builder.problems.append(self._problem("label_no_class", detail, nameless))
 
     def _matched(self, frames: Sequence[Timed]) -> dict[str, list[RecordedLabels | None]]:

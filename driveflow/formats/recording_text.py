@@ -1,8 +1,9 @@
 """The text in which a recording says what it holds beside its frames: written by the import, read as labels."""
 
-from typing import Final
+from typing import Annotated, Final
 
 import msgspec
+from msgspec import Meta
 
 VERSION: Final = 1
 MEMBER: Final = "recording.json"
@@ -47,15 +48,15 @@ class RecordedPlace(msgspec.Struct, frozen=True):
     """Where the vehicle was, in degrees."""
 
     stamp_ns: int
-    lat: float
-    lon: float
+    lat: Annotated[float, Meta(ge=-90, le=90)]
+    lon: Annotated[float, Meta(ge=-180, le=180)]
 
 
 class RecordedSpeed(msgspec.Struct, frozen=True):
     """How fast the vehicle was."""
 
     stamp_ns: int
-    mps: float
+    mps: Annotated[float, Meta(ge=0, lt=500)]
 
 
 class RecordedProblem(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -91,6 +92,6 @@ def parse_recording(data: bytes) -> RecordingText:
     """Return what the JSON says.
 
     Raises:
-        msgspec.MsgspecError: it is none of ours.
+        msgspec.MsgspecError: it is none of ours, or says what cannot be: a stranger may have written it.
     """
     return msgspec.json.decode(data, type=RecordingText)

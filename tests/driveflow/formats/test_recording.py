@@ -177,3 +177,27 @@ def test_a_text_that_only_begins_as_one_is_a_problem_of_its_own():
     labels = read_recording(InMemory({TEXT: b'{"driveflow_recording":1,"frames":3}'}))
 
     assert problems(labels) == [(TEXT, None, "label_syntax")]
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        {"places": [{"stamp_ns": START_NS, "lat": 500.0, "lon": 11.0}]},
+        {"places": [{"stamp_ns": START_NS, "lat": 48.0, "lon": -1e308}]},
+        {"speeds": [{"stamp_ns": START_NS, "mps": -5.0}]},
+    ],
+)
+def test_a_text_that_a_stranger_wrote_says_no_place_and_no_speed_that_cannot_be(says):
+    whole = json.loads(write_recording(RecordingText(frames=frames(0))))
+    labels = read_recording(InMemory({TEXT: '{"driveflow_recording":1,' + json.dumps(whole | says)[1:]}))
+
+    assert [problem.reason for problem in labels.problems] == ["label_syntax"]
+    assert labels.images.num_rows == 0
+
+
+def test_boxes_without_a_size_are_counted_as_lost():
+    drawn = (RecordedBox("car", 30, 2, 1, 40), RecordedBox("car", 1, 2, 30, 2), RecordedBox("car", 1, 2, 30, 40))
+    labels = read(RecordingText(frames=frames(0), labels=(RecordedLabels("/truth", "front", START_NS, 0, drawn),)))
+
+    assert labels.boxes.num_rows == 1
+    assert [(problem.reason, problem.boxes) for problem in labels.problems] == [("label_no_class", 2)]
