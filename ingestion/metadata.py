@@ -108,7 +108,7 @@ def read_metadata(
     more = len(sheet.notes) - _SHOWN
     left_out = [f"{more} more notes on tables of metadata are left out."] if more > 0 else []
     note = " ".join([*sheet.notes[:_SHOWN], *left_out, *units])
-    return Metadata(sheet.rows, tuple(sheet.problems), note, tuple(paths), tuple(sheet.unread))
+    return Metadata(sheet.rows, tuple(iter(sheet.problems)), note, tuple(paths), tuple(sheet.unread))
 
 
 def _read_csv(sheet: _Sheet, data: bytes) -> None:

@@ -131,7 +131,7 @@ class ProblemList:
         return self
 
     def __len__(self) -> int:
-        """Return how many problems there are, listed or not."""
+        """Return how many problems there are, listed or not: `iter` yields fewer, so make tuples of that."""
         return len(self._kept) + sum(problems for problems, _ in self._more.values())
 
     def __iter__(self) -> Iterator[LabelProblem]:
@@ -274,7 +274,7 @@ class LabelSetBuilder:
         for file, detail, count in self._cap.over():
             self.problems.append(LabelProblem(file, "label_too_many_boxes", detail, None, count))
         return LabelSet(
-            images, boxes, tuple(self._lists), tuple(self.problems), frozenset(self.files), tuple(self.notes)
+            images, boxes, tuple(self._lists), tuple(iter(self.problems)), frozenset(self.files), tuple(self.notes)
         )
 
 
