@@ -1,13 +1,14 @@
 """Read KITTI object labels: a text file a picture, in label_2 beside image_2."""
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.formats.dataset_meta import listed_classes
 from driveflow.formats.file_kinds import kind_of
-from driveflow.formats.kitti_lines import KittiTally, box_row, is_kitti_line, read_kitti_lines
+from driveflow.formats.kitti_lines import KittiTally, box_row, is_kitti_line, read_kitti_lines, scores_say_nothing
 from driveflow.formats.kitti_mapping import read_drives
 from driveflow.formats.label_set import (
     ImageLabels,
@@ -50,6 +51,7 @@ def read_kitti(files: LabelFiles, annotations: str = "") -> LabelSet:
     """
     found = kitti_files(Sniffer(within(files, annotations))) or ([annotations] if annotations in files.paths else [])
     reader = _Kitti(files, PictureFinder(files.paths), LabelSetBuilder())
+    reader.learn_scores(found)
     for path in found:
         reader.read(path)
     return reader.finish()
@@ -79,6 +81,20 @@ class _Kitti:
     drawn: set[str] = field(default_factory=set)  # classes of boxes without a score
     scores: list[float] = field(default_factory=list)  # the least and the most of each file
     predictions: set[str] = field(default_factory=set)  # folders with scores
+    unscored: set[str] = field(default_factory=set)  # folders whose scores say nothing
+
+    def learn_scores(self, paths: Iterable[str]) -> None:
+        """Find the folders whose scores are those of a program that has none: their boxes are no predictions."""
+        by_folder: dict[str, list[str]] = defaultdict(list)
+        for path in paths:
+            by_folder[folder_of(path)].append(path)
+        for folder, here in by_folder.items():
+            if scores_say_nothing(line for path in here for _, line in text_lines(self.files.read(path))):
+                self.unscored.add(folder)
+                told = (
+                    f"{folder or 'the batch'}: all scores are 1, as Datumaro and CVAT write them beside what is drawn"
+                )
+                self.builder.notes.append(f"{told}; its boxes are read as labels, not as predictions.")
 
     def read(self, path: str) -> None:
         """Read one label file."""
@@ -89,7 +105,10 @@ class _Kitti:
             self.builder.problems.append(LabelProblem(path, found.reason, found.detail, None, lines_in(data)))
             return
         tally, problems = KittiTally(), ProblemList()
-        boxes = tally.counted(read_kitti_lines(path, text_lines(data), problems))
+        read = read_kitti_lines(path, text_lines(data), problems)
+        if folder_of(path) in self.unscored:
+            read = (replace(box, score=None) for box in read)
+        boxes = tally.counted(read)
         self.builder.add_box_rows(box_row(found.path, path, box, box.attributes) for box in boxes)
         self.builder.problems += problems
         self.drawn |= tally.drawn

@@ -56,6 +56,23 @@ def is_kitti_line(line: str) -> bool:
     return bool(name) and len(values) in {_VALUES, _VALUES + 1}
 
 
+def scores_say_nothing(lines: Iterable[str]) -> bool:
+    """Tell whether all lines have a score and each is 1 as a program writes it that has none, as Datumaro and CVAT do.
+
+    >>> box = "Car 0 0 -1 1 2 3 4 -1 -1 -1 -1 -1 -1 -1"
+    >>> [scores_say_nothing([f"{box} {score}", box + " 1.0"]) for score in ("1.0", "0.9", "")]
+    [True, False, False]
+    """
+    known = False
+    for line in lines:
+        name, values = _columns(line)
+        if name and len(values) in {_VALUES, _VALUES + 1}:
+            known = True
+            if len(values) == _VALUES or line.split()[-1] not in {"1", "1.0"}:
+                return False
+    return known
+
+
 def read_kitti_lines(path: str, lines: Iterable[tuple[int, str]], problems: ProblemList) -> Iterator[KittiBox]:
     """Yield the boxes of numbered lines of the file at `path`; lines that cannot be used become problems."""
     for number, line in lines:

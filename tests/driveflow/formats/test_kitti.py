@@ -77,6 +77,26 @@ def test_a_file_with_scores_holds_predictions_and_labels_no_picture():
     assert looked_for(labels) == {}
 
 
+@pytest.mark.parametrize("score", ["1", "1.0"])
+def test_scores_that_are_all_one_are_those_of_a_tool_that_has_none(score):
+    files = pictures("image_2/000000.png", "image_2/000001.png")
+    files |= {"label_2/000000.txt": f"{CAR} {score}", "label_2/000001.txt": f"{CAR} {score}\n{CAR} {score}\n"}
+    labels = read_kitti(InMemory(files))
+
+    assert labels.boxes["score"].to_pylist() == [None] * 3
+    assert looked_for(labels) == dict.fromkeys(("image_2/000000.png", "image_2/000001.png"), ("Car",))
+    assert "label_2: all scores are 1, as Datumaro and CVAT write them" in labels.notes[0]
+
+
+@pytest.mark.parametrize(("one", "other"), [(" 1.0", " 0.9"), (" 1.00", " 1.00"), (" 1", "")])
+def test_a_score_of_one_among_others_is_a_score(one, other):
+    files = pictures("image_2/000000.png", "image_2/000001.png")
+    labels = read_kitti(InMemory(files | {"label_2/000000.txt": CAR + one, "label_2/000001.txt": CAR + other}))
+
+    assert labels.boxes["score"].to_pylist()[0] == 1.0
+    assert looked_for(labels) == {}
+
+
 def test_labels_have_no_score():
     assert read(CAR).boxes["score"].to_pylist() == [None]
 
