@@ -26,7 +26,7 @@ _TRIM_THRESHOLD: Final = (-1, 16 << 20)
 
 
 class NotReadableHereError(Exception):
-    """Raised where this client cannot be used: for a key that it cannot spell, or in a process forked from a user."""
+    """Raised where this client is of no use: for a key it cannot spell, without credentials, or forked from its user."""
 
 
 class _Owner:
@@ -77,6 +77,8 @@ def _store(bucket: str, _settings: tuple[str, ...]) -> "S3Store":
     _keep_freed_memory()
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     session = boto3.session.Session()
+    if session.get_credentials() is None:
+        raise NotReadableHereError  # the other client says what is missing
     return S3Store(
         bucket,
         config={

@@ -48,13 +48,24 @@ def _check_part(part: str) -> None:
 
 
 def to_uri(path_or_uri: str, relative_to: Path | None = None) -> str:
-    """Return the absolute URI of a path or URI; a relative path is under `relative_to` or the working folder."""
+    """Return the absolute URI of a path or URI; a relative path is under `relative_to` or the working folder.
+
+    Raises:
+        UsageError: it is no address, or begins with the home of nobody.
+    """
     if path_or_uri.startswith(S3_SCHEME):
         split_s3(path_or_uri)
         return path_or_uri.rstrip("/")
     known = local_path(path_or_uri) if "://" in path_or_uri else None
-    path = known or (relative_to or Path.cwd()) / Path(path_or_uri).expanduser()
+    path = known or (relative_to or Path.cwd()) / _without_tilde(path_or_uri)
     return Path(os.path.abspath(path)).as_uri()  # noqa: PTH100 resolve() would follow links
+
+
+def _without_tilde(path: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise UsageError(f"{path!r} begins with a home that is not known here; an absolute path would do") from None
 
 
 def local_path(uri: str) -> Path | None:

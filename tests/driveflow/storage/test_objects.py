@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from driveflow.errors import InvalidInputError, NotFoundError, UsageError
+from driveflow.errors import InvalidInputError, NotFoundError, StorageError, UsageError
 from driveflow.storage import objects
 
 HARD_NAMES = [
@@ -199,3 +199,19 @@ def test_relative_paths_become_uris(tmp_path: Path):
     assert objects.to_uri("file:///a b/x%23y") == "file:///a%20b/x%23y"
     assert objects.local_path("file:///a%20b/x%23y") == Path("/a b/x#y")
     assert objects.local_path("s3://bucket/x") is None
+
+
+def test_the_home_of_nobody_is_no_place():
+    with pytest.raises(UsageError, match="'~no-such-user/x' begins with a home"):
+        objects.to_uri("~no-such-user/x")
+
+
+def test_s3_without_keys_is_told(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+    for name in ("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"):
+        monkeypatch.setenv(name, str(tmp_path / "none"))
+
+    with pytest.raises(StorageError, match=r"Unable to locate credentials; the AWS_\* environment says how"):
+        objects.read_bytes("s3://no-such-bucket-without-keys/x")
