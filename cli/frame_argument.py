@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from cli.snapshot_argument import find_snapshot, lineage
 from driveflow.errors import NotFoundError, UsageError
 from driveflow.snapshots import Snapshot, list_records, list_snapshots
+from driveflow.storage.uris import writable
 
 _SHOWN = 5
 _ID_CHARS = 64
@@ -21,6 +22,7 @@ def find_frame(text: str, snapshots: Sequence[Snapshot]) -> str:
         NotFoundError: none is called so.
         UsageError: several are.
     """
+    text = writable(text)  # as the tables spell a file's name
     found = sorted({frame_id for snapshot in snapshots for frame_id in _matching(text, snapshot)})
     if not found:
         aside = next((said for snapshot in reversed(snapshots) if text and (said := _put_aside(text, snapshot))), "")

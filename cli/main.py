@@ -15,6 +15,14 @@ from typer.main import get_command, get_group
 from driveflow.errors import DriveflowError
 from driveflow.release import release
 
+_SHOWN_CHARS = 200
+_OF_THE_MACHINE = {
+    errno.ENOSPC: ("no space left on the disk", 1),
+    errno.EDQUOT: ("no space left on the disk", 1),
+    errno.EROFS: ("nothing can be written on this disk", 1),
+    errno.ENAMETOOLONG: ("no file has so long a name", 3),
+}
+"""What is wrong with the machine or the call, and no bug: words and exit code."""
 _EXAMPLES = re.compile(r"^(Examples?:)$", re.MULTILINE)
 
 
@@ -112,9 +120,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except DriveflowError as error:
         _leave(str(error), error.exit_code)
     except OSError as error:
-        if error.errno not in {errno.ENOSPC, errno.EDQUOT}:
+        if error.errno not in _OF_THE_MACHINE:
             raise
-        _leave(f"no space left on the disk: {error.filename or error}", 1)
+        told, exit_code = _OF_THE_MACHINE[error.errno]
+        _leave(f"{told}: {_short(str(error.filename or error))}", exit_code)
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= _SHOWN_CHARS else f"{name[:_SHOWN_CHARS]}..."
 
 
 def _leave(message: str, exit_code: int) -> None:

@@ -186,3 +186,10 @@ def test_every_annotation_of_a_merge_has_its_picture(workspace):
     tables = workspace.merged.tables()
 
     assert {row[0] for row in rows(tables.boxes, "frame_id")} <= {row[0] for row in rows(tables.frames, "frame_id")}
+
+
+def test_a_file_whose_name_is_no_utf8_is_looked_for_as_the_tables_spell_it(workspace, capsys):
+    code, _, err = call(capsys, "data", "explain", "\udcff.jpg", "-w", str(workspace.folder))
+
+    assert code == 3
+    assert r"'\\xff.jpg'" in err

@@ -87,6 +87,17 @@ def test_a_full_disk_is_one_line(raising, capsys, code):
     assert capsys.readouterr().err == "driveflow: no space left on the disk: /data/out.parquet\n"
 
 
+@pytest.mark.parametrize(
+    ("code", "exit_code", "says"),
+    [(errno.EROFS, 1, "nothing can be written on this disk"), (errno.ENAMETOOLONG, 3, "no file has so long a name")],
+)
+def test_what_the_machine_cannot_do_is_one_line(raising, capsys, code, exit_code, says):
+    raising(OSError(code, "no", "x" * 5000))
+
+    assert leave("boom") == exit_code
+    assert capsys.readouterr().err == f"driveflow: {says}: {'x' * 200}...\n"
+
+
 def test_an_interrupt_ends_with_130(raising):
     raising(KeyboardInterrupt())
 
