@@ -26,7 +26,7 @@ _TRIM_THRESHOLD: Final = (-1, 16 << 20)
 
 
 class NotReadableHereError(Exception):
-    """Raised where this client is of no use: for a key it cannot spell, without credentials, or forked from its user."""
+    """Raised where this client is of no use: a key it cannot spell, no credentials, a process forked from its user."""
 
 
 class _Owner:
