@@ -30,14 +30,15 @@ class Cache:
             raise InvalidInputError(f"A cache holds 0 bytes or more, got {self.max_bytes}")
 
     def get(self, digest: str) -> bytes | None:
-        """Return the object, None where it is not here; what is here and damaged is removed."""
+        """Return the object, None where it is not here; what is here and damaged is removed, where the disk lets us."""
         path = self._path(digest)
         try:
             data = path.read_bytes()
         except OSError:
             return None
         if digest_bytes(data) != digest:
-            path.unlink(missing_ok=True)
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
             return None
         with suppress(OSError):  # its time says when it was used last; another process may have removed it by now
             os.utime(path)

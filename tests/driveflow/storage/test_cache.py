@@ -1,3 +1,4 @@
+import errno
 import multiprocessing
 import os
 from pathlib import Path
@@ -108,6 +109,19 @@ def test_a_cache_that_cannot_write_still_reads(tmp_path: Path):
     cache = Cache(tmp_path / "file" / "cache", 1000)
 
     assert cache.read(digest_bytes(b"x"), lambda: b"x") == b"x"
+
+
+def test_a_damaged_object_on_a_disk_that_is_read_only_is_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def refuse(path: Path, missing_ok: bool = False) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    cache = Cache(tmp_path, 1000)
+    digest = digest_bytes(b"hello")
+    cache.put(digest, b"hello")
+    (tmp_path / digest[:2] / digest).write_bytes(b"hellx")
+    monkeypatch.setattr(Path, "unlink", refuse)
+
+    assert cache.read(digest, lambda: b"hello") == b"hello"
 
 
 def test_what_a_killed_writer_left_is_cleared_away(tmp_path: Path):
