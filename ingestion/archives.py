@@ -7,7 +7,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import IO, BinaryIO
 
@@ -26,6 +26,7 @@ _BROKEN = (
 
 
 _UTF_8 = 0x800  # flag of a member: its name is in UTF-8
+_UNICODE_PATH = 0x7075  # the kind of what WinZip and Info-ZIP put beside a name
 _ZIP_HEAD_BYTES = 30  # of a member, before its name
 _MAX_TAIL_BYTES = 64 << 20  # what is looked at behind the end of a tar
 
@@ -150,13 +151,32 @@ def _overlapping(archive: zipfile.ZipFile) -> set[int]:
 
 
 def _name_of(info: zipfile.ZipInfo) -> str:
-    """Return the name of a member: in UTF-8 too where the archive does not say so, as macOS and old tools write it."""
+    """Return the name of a member: in UTF-8 too where the archive does not say so, as macOS and old tools write it.
+
+    Beside a name in the code page of its machine a packer may have put the same in UTF-8.
+    """
     if info.flag_bits & _UTF_8 or info.filename.isascii():
         return info.filename
     try:
-        return info.filename.encode("cp437").decode()
+        raw = info.filename.encode("cp437")
     except UnicodeError:
         return info.filename
+    for name in (_name_beside(info.extra, raw), raw):
+        with suppress(UnicodeError):
+            return name.decode()
+    return info.filename
+
+
+def _name_beside(extra: bytes, raw: bytes) -> bytes:
+    """Return the name in UTF-8 that is put beside the name `raw`, else `raw`; one of another check sum is none."""
+    at = 0
+    while at + 4 <= len(extra):
+        kind, size = struct.unpack_from("<HH", extra, at)
+        said = extra[at + 4 : at + 4 + size]
+        if kind == _UNICODE_PATH and said[:5] == b"\1" + zlib.crc32(raw).to_bytes(4, "little") and said[5:]:
+            return said[5:]
+        at += 4 + size
+    return raw
 
 
 def _zip_refusal(info: zipfile.ZipInfo, limits: ArchiveLimits) -> tuple[str, str]:

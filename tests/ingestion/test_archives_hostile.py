@@ -3,11 +3,12 @@ import io
 import struct
 import tarfile
 import zipfile
+import zlib
 
 import pytest
 
 from driveflow.errors import BrokenDataError
-from ingestion.archives import ArchiveLimits, list_members
+from ingestion.archives import ArchiveLimits, list_members, read_members
 from tests.ingestion.batches import adds_up, bring_in, picture, quarantined, write
 
 
@@ -114,3 +115,36 @@ def test_zeros_behind_the_end_of_a_tar_and_a_comment_of_a_zip_are_nothing(tmp_pa
 
     assert quarantined(batch) == {}
     assert batch.counts["files_kept"] == 3
+
+
+@pytest.mark.parametrize(
+    ("beside", "found"),
+    [("中文.jpg", "中文.jpg"), ("../中文.jpg", "../中文.jpg"), ("", "╓╨╬─.jpg"), (b"\xff\xfe", "╓╨╬─.jpg")],
+)
+def test_a_name_that_a_packer_put_beside_the_one_of_its_code_page_counts(beside, found):
+    raw = "中文.jpg".encode("gbk")
+    named = beside if isinstance(beside, bytes) else beside.encode()
+    entry = zipfile.ZipInfo("XXXX.jpg")
+    said = b"\1" + zlib.crc32(raw).to_bytes(4, "little") + named
+    entry.extra = struct.pack("<HHHH", 0x5455, 2, 7, 0x7075) + struct.pack("<H", len(said)) + said
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(entry, b"x")
+    data = stream.getvalue().replace(b"XXXX.jpg", raw)
+
+    (member,) = _list(data)
+
+    assert member.name == found
+    assert member.refused == ("archive_path_escape" if ".." in found else "")
+    assert dict(read_members(lambda: io.BytesIO(data), {0})) == {0: b"x"}
+
+
+def test_a_name_beside_another_name_counts_for_nothing():
+    entry = zipfile.ZipInfo("Xa.jpg")
+    said = b"\1" + bytes(4) + "ü.jpg".encode()
+    entry.extra = struct.pack("<HH", 0x7075, len(said)) + said
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w") as archive:
+        archive.writestr(entry, b"x")
+
+    assert _list(stream.getvalue().replace(b"Xa.jpg", b"\x81a.jpg"))[0].name == "üa.jpg"
