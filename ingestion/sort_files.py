@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from driveflow.formats.export_folder import MARKER
 from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.picture_finder import bare_stem
 from ingestion.batch_files import BatchFile, BatchFiles
@@ -39,11 +40,16 @@ def sort_files(files: BatchFiles, labels: Collection[str], metadata: Collection[
             pictures.append(file)
         else:
             skipped[kind] += 1
-            if kind == "text" and file.place.lower().endswith(_LABEL_LIKE):
+            if kind == "text" and file.place.lower().endswith(_LABEL_LIKE) and not _is_marker(files, file.place):
                 unread.append(file.name)
     stems = set() if labels else {bare_stem(file.name) for file in pictures}
     named = [name for name in unread if name.lower().endswith(".txt") and bare_stem(name) in stems]
     return SortedFiles(tuple(pictures), skipped, (_note(unread, named),) if unread else ())
+
+
+def _is_marker(files: BatchFiles, place: str) -> bool:
+    """Tell whether a file is what an export of ours leaves beside its labels."""
+    return place.rpartition("/")[2] == MARKER and b'"snapshot_id"' in files.texts.get(place, b"")
 
 
 def _note(unread: list[str], named: list[str]) -> str:

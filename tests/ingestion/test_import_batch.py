@@ -503,3 +503,15 @@ def test_a_label_file_that_cannot_be_read_beside_others_is_put_aside_alone(tmp_p
     batch = bring_in(write(tmp_path / "b", {"a.jpg": picture(1), "l.json": labels, "m.json": json.dumps(labels)[:-9]}))
 
     assert (batch.counts["boxes"], quarantined(batch)) == (1, {"m.json": "label_syntax"})
+
+
+def test_what_an_export_of_ours_leaves_beside_labels_is_none_that_was_not_read(tmp_path):
+    told = '{"snapshot_id": "a1", "format": "yolo"}'
+
+    ours, others = (
+        bring_in(write(tmp_path / name, {"a.jpg": picture(1), "export.json": text}))
+        for name, text in (("ours", told), ("theirs", '{"boxes": []}'))
+    )
+
+    assert not [note for note in ours.notes if "export.json" in note]
+    assert "1 file that may hold labels or metadata was not read: export.json." in others.notes
