@@ -11,7 +11,7 @@ from driveflow.flow.sections import GateSection
 from validation.cost import Cost
 from validation.gate_champion import champion_rules
 from validation.gate_floors import floor_rule, size_rules
-from validation.gate_world import ChampionAway, away_rule, cost_rules, holdout_rule, leak_rule
+from validation.gate_world import AWAY, ChampionAway, away_rule, cost_rules, holdout_rule, leak_rule
 from validation.leak import LeakReport
 from validation.model.compare import Draws, compare
 from validation.model.evaluation import Evaluation
@@ -117,6 +117,8 @@ def _overall(rules: Sequence[RuleResult]) -> Outcome:
 
 
 def _why(outcome: Outcome, rules: Sequence[RuleResult]) -> str:
+    """Return what decided, and in every verdict that a champion was set aside: nothing was compared with it."""
+    aside = [rule.reason for rule in rules[1:] if rule.name == AWAY and rule.outcome == "PASS"]
     if outcome == "PASS":
-        return f"{rules[0].reason} Every rule is met."
-    return " ".join(rule.reason for rule in rules if rule.outcome == outcome)
+        return " ".join([f"{rules[0].reason} Every rule is met.", *aside])
+    return " ".join([*(rule.reason for rule in rules if rule.outcome == outcome), *aside])

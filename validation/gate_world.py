@@ -8,6 +8,8 @@ from validation.leak import LeakReport
 from validation.model.scored import Scored
 from validation.verdict import RuleResult
 
+AWAY = "champion"  # the name of the rule about a champion that nobody compares with
+
 
 @dataclass(frozen=True, slots=True)
 class ChampionAway:
@@ -21,7 +23,7 @@ class ChampionAway:
 
 def away_rule(away: ChampionAway) -> RuleResult:
     """Return what is said of a champion that is not compared with."""
-    name, champion = "champion", away.champion[:12]
+    name, champion = AWAY, away.champion[:12]
     if away.by:
         reason = f"Champion {champion} is set aside by {away.by} until {away.until}: {away.reason}. Floors alone judge."
         return RuleResult(name, "PASS", reason)
