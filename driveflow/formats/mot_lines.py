@@ -157,7 +157,8 @@ def _read_line(number: int, line: str, names: Sequence[str]) -> MotBox:
         detail = "no frame, track, left, top, width, height, flag and up to three numbers more"
         raise _LineError("label_syntax", detail, 0)
     frame, track, left, top, width, height, flag = values[:7]
-    corners = (left - 1, top - 1, left - 1 + width, top - 1 + height)
+    first = 0 if names else 1  # CVAT and Datumaro, which list the names, count pixels from 0, the challenge from 1
+    corners = (left - first, top - first, left - first + width, top - first + height)
     if not has_area(corners):
         raise _LineError("label_bad_box", f"width {width:g} and height {height:g}: the box has no area", int(frame))
     more = values[7:] if len(values) < _WITH_3D else []
