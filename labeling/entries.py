@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 import msgspec
 
 from driveflow.canonical import Json
+from driveflow.pages.how_many import how_many
 from labeling.answer_boxes import AnswerBox, clip, corners_of, turn_of, with_ids
 from labeling.campaigns import RawReturn
 from labeling.class_names import ClassNames
@@ -208,9 +209,8 @@ class _BoxSorter:
             self._sort_one(value, found)
         for name in sorted(found.incomplete & set(found.boxes)):
             others = len(found.boxes.pop(name))
-            found.refused.append(
-                ("incomplete_class", f"{others} other boxes of {name!r}: one of that class is unusable")
-            )
+            too = f", which takes {how_many(others, 'sound box', 'sound boxes')} with it" if others else ""
+            found.refused.append(("incomplete_class", f"{name!r} stays unlabeled here: a box of it is unusable{too}"))
         return found
 
     def _sort_one(self, value: object, found: _Sorted) -> None:

@@ -289,3 +289,18 @@ def test_a_return_of_many_frames_is_read_in_moderate_time(tmp_path):
 
     assert result.counts["boxes_taken"] == 20_000
     assert json.dumps(dict(result.counts))
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ([], "'car' stays unlabeled here: a box of it is unusable"),
+        ([box()], "'car' stays unlabeled here: a box of it is unusable, which takes 1 sound box with it"),
+    ],
+)
+def test_of_a_class_that_is_not_taken_it_is_said_what_becomes_of_it_and_of_its_sound_boxes(more, said):
+    answer = about("a", box(corners=(200, 1, 210, 9)), *more)
+
+    result = collected(MADE, MANIFEST, return_text(answer))
+
+    assert any(row["detail"].endswith(said) for row in result.quarantine.to_pylist())
