@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from driveflow.canonical import Json
+from driveflow.formats.mask_rle import around_rle
 from driveflow.formats.shapes import Corners, around, around_turned, around_turned_ellipse, has_area
 from driveflow.formats.xml_tree import XmlElement
 
@@ -137,10 +138,23 @@ def _corners(tag: str, values: Mapping[str, str], rotation_deg: float) -> Corner
         cx, cy, rx, ry = (float(values[name]) for name in ("cx", "cy", "rx", "ry"))
         return around_turned_ellipse((cx, cy), (rx, ry), rotation_deg)
     if tag == "mask":
-        left, top, width, height = (float(values[name]) for name in ("left", "top", "width", "height"))
-        return (left, top, left + width, top + height)
+        return _around_mask(values)
     names = [(f"x{corner}{side}", f"y{corner}{side}") for side in "12" for corner in ("tl", "bl", "tr", "br")]
     return around([(float(values[x]), float(values[y])) for x, y in names])
+
+
+def _around_mask(values: Mapping[str, str]) -> Corners:
+    """Return the box around the pixels of a mask: Datumaro gives them in a frame as large as the picture.
+
+    Runs of nothing and something take turns along the rows of the frame; where they do not fill it, it is the box.
+    """
+    left, top, width, height = (float(values[name]) for name in ("left", "top", "width", "height"))
+    runs = [int(run[:10]) for run in map(str.strip, values.get("rle", "").split(",")) if run.isdecimal()]
+    tight = around_rle(runs, (int(width), int(height))) if sum(runs) == width * height else None
+    if tight is None:
+        return (left, top, left + width, top + height)
+    y1, x1, y2, x2 = tight  # runs of COCO, which are read there, go down the columns
+    return (left + x1, top + y1, left + x2, top + y2)
 
 
 def _points(text: str) -> list[tuple[float, float]]:

@@ -92,6 +92,7 @@ def test_ac_c13_a_turned_box_becomes_the_box_around_it():
         ('<polygon label="car" points="10,20;30,25;15,40"/>', (10, 20, 30, 40)),
         ('<ellipse label="car" cx="20" cy="30" rx="10" ry="5"/>', (10, 25, 30, 35)),
         ('<mask label="car" rle="3, 4" left="10" top="20" width="5" height="6"/>', (10, 20, 15, 26)),
+        ('<mask label="car" rle="6, 2, 3, 3, 16" left="10" top="20" width="5" height="6"/>', (11, 21, 14, 23)),
         (
             '<cuboid label="car" xtl1="10" ytl1="20" xbl1="10" ybl1="40" xtr1="20" ytr1="20" xbr1="20" ybr1="40" '
             'xtl2="25" ytl2="18" xbl2="25" ybl2="35" xtr2="15" ytr2="18" xbr2="15" ybr2="35"/>',
