@@ -6,6 +6,9 @@ import zstandard
 from mcap.writer import Writer
 
 from driveflow.errors import BrokenDataError
+from driveflow.formats.recording_text import parse_recording
+from ingestion.recordings.log_survey import LogSurvey
+from ingestion.recordings.messages import Message, Topic
 from tests.ingestion.batches import adds_up, picture, quarantined, rows
 from tests.ingestion.recorded import PICTURE, START_NS, STEP_NS, Ros2, gray_levels, mcap, of_file, video
 from tests.ingestion.recorded_batches import one, pictures
@@ -59,6 +62,17 @@ def test_each_type_of_a_topic_that_has_several_is_told_with_its_own_reason(tmp_p
             f"1 messages of {PICTURE} on /front are not read: messages in json are not read",
         ),
     ]
+
+
+def test_a_topic_that_every_chunk_defines_again_is_one_topic():
+    text = ROS.text(PICTURE).encode()
+    survey = LogSurvey()
+    for turn in range(700):
+        data = ROS.packed(ROS.picture(picture(1, (8, 8)), START_NS + turn))[1]
+        survey.add(Message(Topic("/front", PICTURE, "cdr", "ros2msg", bytes(bytearray(text))), START_NS, data))
+
+    assert survey.pictures == 700
+    assert parse_recording(survey.text()).problems == ()
 
 
 def test_attachments_of_an_mcap_are_named(tmp_path):
