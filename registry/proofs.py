@@ -44,6 +44,14 @@ def require_beside(version: ModelVersionRow, present: ModelVersionRow | None, be
     )
 
 
+def retired_words(version: ModelVersionRow, *, was_champion: bool) -> str:
+    """Return what may become of a retired version."""
+    which = f"Version {version.version} of {version.model}"
+    if not was_champion:
+        return f"{which} was put away before it was champion, and stays so."
+    return f"{which} is retired; rollback brings champions back."
+
+
 def require_bound(version: ModelVersionRow) -> None:
     """Refuse a version whose stored verdict is not a PASS of its own digest.
 

@@ -8,7 +8,7 @@ from driveflow.errors import GateError, InvalidInputError, NotFoundError, UsageE
 from driveflow.ledger.ledger import Ledger
 from driveflow.ledger.rows import DecisionRow, ModelEventRow, ModelVersionRow, TrainedModelRow, timestamp
 from registry.moves import Move, event_key, make_move
-from registry.proofs import check_version, require_beside, require_bound, require_pass, require_whole
+from registry.proofs import check_version, require_beside, require_bound, require_pass, require_whole, retired_words
 from registry.records import CROWNING, Act, Judgement, NewModel, Reign, VersionCheck, VersionDetail
 
 _DIGEST_LETTERS = 8
@@ -97,7 +97,7 @@ class Registry:
             if target.state == "champion" or self._was_done(model, act.key):
                 return target
             if target.state == "retired":
-                raise UsageError(f"Version {target.version} of {model} is retired; rollback brings champions back.")
+                raise UsageError(self.why_retired(target))
             require_bound(target)
             require_pass(self._ledger, model, target.digest)
             _whole(target.digest, target.model_uri)
@@ -123,7 +123,8 @@ class Registry:
             if target.state == "champion" or self._was_done(model, act.key):
                 return target
             if target.version not in self._crowned(model):
-                raise UsageError(f"Version {target.version} of {model} was never champion; promote would do.")
+                never = f"Version {target.version} of {model} was never champion; promote would do."
+                raise UsageError(self.why_retired(target) if target.state == "retired" else never)
             _whole(target.digest, target.model_uri)
             if make_move(self._ledger, Move("rolled_back", target, present, act), self.history(model)):
                 return self.version(model, target.version)
@@ -145,6 +146,10 @@ class Registry:
             if make_move(self._ledger, Move("retired", target, None, act), self.history(model)):
                 return self.version(model, target.version)
         raise InvalidInputError(f"Version {version} of {model} was not retired: others keep moving it; try again.")
+
+    def why_retired(self, version: ModelVersionRow) -> str:
+        """Return in a sentence what may become of a retired version."""
+        return retired_words(version, was_champion=version.version in self._crowned(version.model))
 
     def champion(self, model: str, at: datetime | None = None) -> ModelVersionRow | None:
         """Return the champion now, or at a moment with a time zone; None where there was none."""

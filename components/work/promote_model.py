@@ -71,4 +71,4 @@ def _register(
             return registry.promote(version.model, version.version, act, settings.get("beside")), ""
         except GateError as error:
             return version, str(error)
-    return version, ""
+    return version, f"It passed again. {registry.why_retired(version)}" if version.state == "retired" else ""

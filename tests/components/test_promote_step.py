@@ -10,7 +10,7 @@ from driveflow.reuse import put_object, read_object
 from registry.records import Act
 from registry.registry import Registry
 from tests.components.made_steps import context, pictures_snapshot
-from tests.registry.made import HOLDOUT, trained
+from tests.registry.made import ACT, HOLDOUT, judged, new_model, trained
 
 MODEL = "city"
 
@@ -53,6 +53,21 @@ def test_of_two_runs_beside_one_champion_the_second_waits_and_says_why(passed):
     assert second.outputs == {"version": "city/2", "state": "candidate"}
     assert "judged beside no champion, and version 1 is champion now" in second.notes[0]
     assert second.notes[0] in second.pages["summary"]
+
+
+def test_a_former_champion_that_passes_again_stays_retired_and_the_run_says_what_brings_it_back(passed):
+    step, registry, inputs = passed
+    step.settings.update(promote="auto", beside="")
+    promote_model.work(step, inputs)
+    other = trained(registry, "b")
+    registry.record_trained(new_model(other), judged(other.digest))
+    registry.register(other.digest, HOLDOUT, ACT)
+    registry.promote(MODEL, 2, ACT)
+
+    again = promote_model.work(step, inputs)
+
+    assert again.outputs == {"version": "city/1", "state": "retired"}
+    assert again.notes == ("It passed again. Version 1 of city is retired; rollback brings champions back.",)
 
 
 def test_ac_e6_a_flow_that_calls_its_model_otherwise_gets_a_version_of_that_name(passed):

@@ -349,7 +349,7 @@ def test_a_candidate_can_be_retired_and_is_then_not_promoted(registry):
     registered(registry, "a")
 
     assert registry.retire(MODEL, 1, ACT).state == registry.retire(MODEL, 1, ACT).state == "retired"
-    with pytest.raises(UsageError, match="rollback brings champions back"):
+    with pytest.raises(UsageError, match="was put away before it was champion, and stays so"):
         registry.promote(MODEL, 1, ACT)
 
 
@@ -383,6 +383,16 @@ def test_a_roll_back_goes_to_no_version_that_was_never_champion(registry):
 
     with pytest.raises(UsageError, match="Version 2 of city was never champion"):
         registry.rollback(MODEL, ACT, 2)
+
+
+def test_what_was_put_away_before_it_was_champion_is_told_as_such_whoever_asks(registry):
+    promoted(registry, "a")
+    registered(registry, "b")
+    registry.retire(MODEL, 2, ACT)
+
+    for ask in (registry.promote, lambda model, version, act: registry.rollback(model, act, version)):
+        with pytest.raises(UsageError, match="Version 2 of city was put away before it was champion, and stays so"):
+            ask(MODEL, 2, ACT)
 
 
 def test_ac_e2_history_answers_who_was_champion_at_any_moment(registry):
