@@ -1,8 +1,12 @@
 """The pages of a report say where what they leave out is, and have units beside numbers."""
 
+from dataclasses import replace
+
 from tests.validation.reports import report_request
 from validation.evaluation_page import EvaluationPage, evaluation_html
 from validation.model.compare import Draws
+from validation.model.scene import Correction
+from validation.pages.origin import corrections_list
 from validation.pages.rules import rules_table
 from validation.report import report_html
 from validation.verdict import RuleResult
@@ -24,3 +28,13 @@ def test_a_latency_and_a_leak_have_their_unit():
 
     assert "12.500<small>ms a frame</small>" in table
     assert "3<small>training frames</small>" in table
+
+
+def test_an_example_names_a_frame_by_the_beginning_of_its_id():
+    frame_id = "0a" * 32
+    found = Correction("unknown_class", 1, (f"truck in frame {frame_id}",), "not counted")
+    evaluation = replace(report_request().challenger, corrections=(found,))
+
+    listed = corrections_list(evaluation, None).markup
+
+    assert f'title="truck in frame {frame_id}">truck in frame 0a0a0a0a0a0a<' in listed

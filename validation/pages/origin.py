@@ -1,14 +1,17 @@
 """The parts of the report that say what it stands on: leak check, input, labels in doubt, provenance."""
 
+import re
 from collections.abc import Sequence
 
 from driveflow.pages import html
+from driveflow.pages.clip import short_name
 from driveflow.pages.html import Cell, Column, Html, Text, Tone
 from validation.leak import Leak, LeakReport
 from validation.model.evaluation import Evaluation
 from validation.model.suspects import LEAST_SCORE, Suspect
 from validation.pages.frames import Galleries
 
+_FRAME_ID = re.compile(r"\b[0-9a-f]{64}\b")
 _KINDS = {"bytes": "the same bytes", "near_duplicate": "near-duplicate", "drive_group": "same drive group"}
 
 
@@ -31,7 +34,7 @@ def corrections_list(challenger: Evaluation, champion: Evaluation | None) -> Htm
     rows: list[list[Cell | Text]] = []
     for who, model in (("challenger", challenger), ("champion", champion)):
         for item in model.corrections if model is not None else ():
-            examples = html.join([html.name(example) for example in item.examples], ", ")
+            examples = html.join([_example(example) for example in item.examples], ", ")
             row: list[Cell | Text] = [item.kind.replace("_", " "), html.number(item.count, 0), item.done, examples]
             rows.append([*([who] if champion is not None else []), *row])
     if not rows:
@@ -39,6 +42,11 @@ def corrections_list(challenger: Evaluation, champion: Evaluation | None) -> Htm
     model_column = [Column("model")] if champion is not None else []
     columns = [*model_column, Column("what"), Column("count", numeric=True), Column("done"), Column("examples")]
     return html.table(columns, rows, label="Corrections")
+
+
+def _example(text: str) -> Html:
+    """Return an example with frame ids by their beginnings, which any command takes."""
+    return html.element("bdi", {"title": text}, _FRAME_ID.sub(lambda found: short_name(found[0]), text))
 
 
 def suspects_section(found: Sequence[Suspect], shown: Galleries, *, compared: bool) -> Html:

@@ -74,7 +74,7 @@ def _opening(rule: RuleResult, scale: tuple[float, float]) -> list[Cell | Text]:
 def _drawn(rule: RuleResult, ends: tuple[float, float]) -> Cell:
     """Return the value against the limit: differences on one scale, shares from 0 to 1, counts not at all."""
     if rule.value is None or not math.isfinite(rule.value) or not (rule.is_difference or _is_share(rule)):
-        return Cell("–", order=math.nan)
+        return Cell(html.element("span", {"class": "none"}, "–"), order=math.nan)
     scale = WhiskerScale(*(ends if rule.is_difference else (0.0, 1.0)), limit=rule.limit)
     low, high = (rule.interval.low, rule.interval.high) if rule.interval is not None else (None, None)
     words = f"{rule.value:.3f} against {'no limit' if rule.limit is None else format(rule.limit, '.3f')}"
