@@ -17,7 +17,7 @@ from driveflow.formats.json_text import number_of
 from driveflow.formats.label_collector import BoxRow, LabelCollector, label_files
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelSet
 from driveflow.formats.path_index import folder_of
-from driveflow.formats.picture_finder import Found, stem_of
+from driveflow.formats.picture_finder import Found, bare_stem
 from driveflow.formats.shapes import has_area
 from driveflow.formats.sniff import Sniffer, within
 from driveflow.formats.source_split import split_of_file_name, split_of_folders
@@ -130,7 +130,7 @@ class _Reader:
     stems: frozenset[str] = field(init=False)
 
     def __post_init__(self) -> None:
-        self.stems = frozenset(stem_of(path).rpartition("/")[2] for path in self.collector.finder.pictures)
+        self.stems = frozenset(bare_stem(path) for path in self.collector.finder.pictures)
 
     def read_verified(self) -> None:
         """Read which classes people verified to be in no part of which picture; models' guesses are no such thing."""

@@ -17,7 +17,7 @@ from driveflow.formats.json_text import number_of
 from driveflow.formats.label_collector import BoxRow, LabelCollector, label_files
 from driveflow.formats.label_set import ImageLabels, LabelFiles, LabelSet
 from driveflow.formats.open_images import open_images_files
-from driveflow.formats.picture_finder import Found, stem_of
+from driveflow.formats.picture_finder import Found, bare_stem
 from driveflow.formats.plain_text import open_plain_text, plain_text
 from driveflow.formats.shapes import Corners, has_area
 from driveflow.formats.sniff import Sniffer
@@ -191,7 +191,7 @@ class _Table:
             self.collector.lose(self.path, named.found, boxes=named.drawn, line=row.line)
 
     def _image(self, picture: str, row: _Row) -> ImageLabels:
-        stem = stem_of(picture).rpartition("/")[2]
+        stem = bare_stem(picture)
         captured_ns = int(stem) if _NANOSECONDS.fullmatch(stem) else None  # Udacity's pictures are named by their time
         width, height = (number_of(self._cell(row, side)) for side in ("width", "height"))
         usable = width and height and 0 < width < 2**31 and 0 < height < 2**31
