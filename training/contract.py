@@ -135,7 +135,8 @@ def last_metrics(path: Path) -> dict[str, float]:
     Raises:
         TrainingFailedError: there is no such line, or a number in it is none.
     """
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []
+    text = path.read_text(encoding="utf-8", errors="replace").strip() if path.is_file() else ""
+    lines = text.split("\n") if text else []
     if not lines:
         raise TrainingFailedError(f"The trainer ended well and left no {METRICS}.")
     try:

@@ -60,6 +60,13 @@ def test_everything_a_trainer_leaves_becomes_the_model(tmp_path):
     assert outcome.declaration.classes == ("car",)
 
 
+@pytest.mark.parametrize("end", ["", "\n", "\r\n", "\n\n", "\n  \n"])
+def test_lines_without_anything_at_the_end_of_the_metrics_are_none(tmp_path, end):
+    (tmp_path / "metrics.jsonl").write_bytes(b'{"loss": 2}\n{"loss": 1}' + end.encode())
+
+    assert last_metrics(tmp_path / "metrics.jsonl") == {"loss": 1.0}
+
+
 def test_a_link_out_of_the_folder_is_not_taken(tmp_path):
     secret = tmp_path / "secret"
     secret.write_bytes(b"1")
