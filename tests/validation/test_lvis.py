@@ -1,4 +1,4 @@
-"""What LVIS says of a picture means the same to an import and to an evaluation."""
+"""What LVIS says of a picture, in an evaluation and in an import."""
 
 import json
 
