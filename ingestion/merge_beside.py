@@ -87,8 +87,8 @@ def split_conflicts(places: Places) -> list[dict[str, str]]:
             "kind": "split",
             "left": canonical_json({"split": conflict.split}),
             "right": canonical_json({"batch": conflict.batch, "split": conflict.stated}),
-            "rule": "holdout" if conflict.stated == "holdout" else "first",
-            "winner": "right" if conflict.stated == "holdout" else "left",
+            "rule": "holdout" if conflict.beats else "first",
+            "winner": "right" if conflict.beats else "left",
         }
         for conflict in places.conflicts
     ]

@@ -1,7 +1,7 @@
 """Place the frames of whole tables: what stands alone at once, what hangs together by one frame of its kind."""
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -138,8 +138,4 @@ def _all_conflicts(conflicts: Sequence[SplitConflict], kinds: pl.DataFrame) -> l
     if not conflicts:
         return []
     alike = dict(kinds.group_by("example").agg(pl.col("frame_id").sort()).iter_rows())
-    return [
-        SplitConflict(frame_id, conflict.split, conflict.batch, conflict.stated)
-        for conflict in conflicts
-        for frame_id in alike[conflict.frame_id]
-    ]
+    return [replace(conflict, frame_id=frame_id) for conflict in conflicts for frame_id in alike[conflict.frame_id]]

@@ -11,7 +11,7 @@ from driveflow.formats.source_split import spell_split
 from driveflow.tables import SPLITS
 from ingestion.balance import Unit, balance
 from ingestion.split_board import Placement, Sighting, SplitBoard, SplitConflict, SplitRules, find_root, is_tie
-from ingestion.stand import Standing, stand
+from ingestion.stand import Standing, moved, stand
 
 Contents: TypeAlias = Mapping[str, Mapping[str, int]]  # frame -> class -> boxes
 _SHOWN = 5
@@ -63,6 +63,8 @@ def place_sightings(
                 arrival.see(sighting)
         known.update((name, sighting) for sighting in sightings)
         arrival.place_all(held)
+    for name, standing in placed:
+        board.conflicts += moved(board, name, standing)
     return board.placement()
 
 
@@ -218,7 +220,7 @@ class _Arrival:
         for frame_id in component.frames:
             split, stated = self.board.split_of(frame_id), self.stated.get(frame_id, "")
             if split and stated and split != stated:
-                self.board.conflicts.append(SplitConflict(frame_id, split, self.name, stated))
+                self.board.conflicts.append(SplitConflict(frame_id, split, self.name, stated, stated == "holdout"))
 
     def _seen(self, frame_id: str) -> str:
         drives = sorted(self.drives[frame_id])

@@ -60,12 +60,13 @@ class SplitRules:
 
 @dataclass(frozen=True, slots=True)
 class SplitConflict:
-    """A batch states another split for a frame than the one it has; the hold-out beats, else what was there first."""
+    """A batch states another split for a frame than the one it has; it `beats` as hold-out, else the first stays."""
 
     frame_id: str
     split: str
     batch: str
     stated: str
+    beats: bool = False
 
 
 @dataclass(frozen=True, slots=True)

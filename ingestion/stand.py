@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from driveflow.snapshots import SnapshotTables
-from ingestion.split_board import Sighting, SplitBoard
+from ingestion.split_board import Sighting, SplitBoard, SplitConflict
 
 _BORN = -1  # before any batch that arrives
 
@@ -29,7 +29,7 @@ def stand(board: SplitBoard, placed: Standing) -> list[Sighting]:
     """Put what is placed on the board, and return the sightings that must arrive like others.
 
     Those are the ones stated to be hold-out and not in it, which beats everything, and those of groups that touch what
-    stands on the board before.
+    stands on the board before, but for what is known of a frame that stands.
     """
     nodes = {sighting: (sighting.drive, *sighting.ties) for sighting in placed.sightings}
     known = _touched(board, placed)
@@ -49,6 +49,17 @@ def stand(board: SplitBoard, placed: Standing) -> list[Sighting]:
     _link(board, groups)
     board.drew = board.drew or bool(board.splits)
     return [sighting for sighting in placed.sightings if _arrives(board, placed, known, sighting)]
+
+
+def moved(board: SplitBoard, name: str, placed: Standing) -> list[SplitConflict]:
+    """Return a conflict for each frame of `placed`, the batch `name`, that has another split now and is not told of."""
+    told = {conflict.frame_id for conflict in board.conflicts}
+    found = ((frame_id, board.split_of(frame_id), split) for frame_id, (_, split) in sorted(placed.places.items()))
+    return [
+        SplitConflict(frame_id, now, name, split)
+        for frame_id, now, split in found
+        if now not in {"", split} and frame_id not in told
+    ]
 
 
 def _touched(board: SplitBoard, placed: Standing) -> set[str]:
@@ -75,4 +86,6 @@ def _link(board: SplitBoard, groups: dict[str, set[str]]) -> None:
 
 def _arrives(board: SplitBoard, placed: Standing, known: Iterable[str], sighting: Sighting) -> bool:
     group, split = placed.places[sighting.frame_id]
-    return group in known or (split != "holdout" and board.rules.stated("", sighting) == "holdout")
+    nodes = {sighting.drive, *sighting.ties}
+    stands = sighting.frame_id in board.frames and nodes <= board.drives[sighting.frame_id]
+    return (group in known and not stands) or (split != "holdout" and board.rules.stated("", sighting) == "holdout")

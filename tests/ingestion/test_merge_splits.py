@@ -1,13 +1,17 @@
+import json
+from dataclasses import replace
+
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from driveflow.errors import InvalidInputError
 from driveflow.flow.sections import HoldoutSection, SplitSection
-from ingestion.merge import MergeRules, merge_snapshots
+from ingestion.merge import MergeRules, NamedSnapshot, merge_snapshots
 from ingestion.merge_splits import place_frames
 from ingestion.split_board import Sighting, SplitRules
-from tests.ingestion.test_merge_rules import rows_of, snapshot_of
+from tests.ingestion.test_merge_rules import person, rows_of, snapshot_of
 
 ALL_TRAIN = SplitSection(val_fraction=0.0)
 _sightings = st.lists(
@@ -217,3 +221,35 @@ def test_a_batch_that_draws_more_in_old_frames_moves_none_of_them_where_splits_a
 
     assert len(set(before["split"].to_pylist())) == 2
     assert after["split"].to_pylist() == before["split"].to_pylist()
+
+
+def test_groups_of_one_split_that_share_a_frame_stay_apart_when_their_snapshot_is_merged_with_itself():
+    tables = snapshot_of("a", [rows_of("a", [], frame_id=key * 64, drive=f"d{key}") for key in "12"]).tables
+    bridge = pa.Table.from_pylist(
+        [rows_of("a", [], frame_id="1" * 64, drive="d2", path="c.jpg")[1]], tables.sources.schema
+    )
+    merged = NamedSnapshot("m", replace(tables, sources=pa.concat_tables([tables.sources, bridge])), placed=True)
+
+    twice = merge_snapshots([merged, NamedSnapshot("n", merged.tables, placed=True)], MergeRules())
+
+    assert twice.tables.frames == merged.tables.frames
+
+
+@pytest.mark.parametrize(("first", "second"), [("train", "val"), ("train", "holdout"), ("holdout", "train")])
+def test_two_merged_snapshots_that_have_a_frame_in_two_splits_are_told_which_stands(first, second):
+    parts = [NamedSnapshot(name, _all_in(split), placed=True) for name, split in (("a", first), ("b", second))]
+
+    merged = merge_snapshots(parts, MergeRules())
+
+    assert merged.tables.frames["split"].to_pylist() == [first]
+    ((left, right, rule, winner),) = (
+        tuple(row[name] for name in ("left", "right", "rule", "winner")) for row in merged.beside.conflicts.to_pylist()
+    )
+    assert (json.loads(left), json.loads(right)) == ({"split": first}, {"batch": "b", "split": second})
+    assert (rule, winner) == ("first", "left")
+
+
+def _all_in(split):
+    tables = person("a").tables
+    column = tables.frames.schema.get_field_index("split")
+    return replace(tables, frames=tables.frames.set_column(column, "split", pa.array([split])))
