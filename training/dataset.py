@@ -58,9 +58,22 @@ def build_training_set(
     counts = _counts(rows, training.frames)
     counts["unmeasured"] = sum(not firewall.measured(frame_id) for frame_id in kept.to_pylist())
     if counts["train"] == 0:
-        told = ", ".join(f"{name} {number}" for name, number in counts.items())
-        raise InvalidInputError(f"No frame is left to train on: {told}.")
+        raise InvalidInputError(_none_left(counts))
     return TrainingSet(training, tables.only(_of_split(tables.frames, "holdout")), decisions, counts)
+
+
+def _none_left(counts: Mapping[str, int]) -> str:
+    """Return that nothing is left to train on, why, and what would do for the reason that took most frames."""
+    told = ", ".join(f"{name} {number}" for name, number in counts.items())
+    remedies = {
+        "unlabeled": "collect what annotators answered (`driveflow label list`), or bring a batch with labels",
+        "leak": "bring drives that do not touch the hold-out",
+        "holdout": "hold out fewer drives (holdout of the flow file)",
+        "val": "make splits.val_fraction smaller",
+    }
+    reason = max(remedies, key=lambda name: counts[name])
+    would = f" What would do: {remedies[reason]}." if counts[reason] else ""
+    return f"No frame is left to train on: {told}.{would}"
 
 
 class _Firewall:

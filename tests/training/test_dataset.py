@@ -97,6 +97,20 @@ def test_nothing_left_to_train_on_is_an_error_that_says_why():
         build_training_set(_tables(_frame("a"), _frame("c", "holdout")), _signals(a=0, c=0), 2)
 
 
+@pytest.mark.parametrize(
+    ("frames", "would"),
+    [
+        ((_frame("a", annotated=()),), "collect what annotators answered"),
+        ((_frame("a", "holdout"),), "hold out fewer drives"),
+        ((_frame("a", group="g"), _frame("b", "holdout", group="g"), _frame("c", group="g")), "bring drives"),
+        ((_frame("a", "val"),), "make splits.val_fraction smaller"),
+    ],
+)
+def test_where_nothing_is_left_to_train_on_what_would_do_is_said_of_the_reason_that_took_most(frames, would):
+    with pytest.raises(InvalidInputError, match=f"What would do: {would}"):
+        build_training_set(_tables(*frames), _signals(), 2)
+
+
 @given(snapshot_tables(min_frames=1), st.data())
 def test_every_frame_is_decided_once_and_no_trained_frame_touches_the_hold_out(made, data):
     ids = made.frames["frame_id"].to_pylist()
