@@ -9,6 +9,7 @@ from datetime import datetime
 import msgspec
 
 from driveflow.canonical import Json, digest_bytes
+from driveflow.epoch import epoch_ns
 from driveflow.errors import BrokenDataError
 from labeling.campaigns import MAX_RETURN_BYTES, RawReturn
 from labeling.entries import Entry, EntryOrder, FrameReader, Refusal
@@ -161,7 +162,7 @@ def _nanoseconds(returned_at: str) -> int:
         raise BrokenDataError(
             "bad_time", f"returned_at {returned_at!r} names no time zone; 2026-01-31T12:00:00Z would do"
         )
-    return int(moment.timestamp() * 1_000_000) * 1000
+    return epoch_ns(moment.replace(microsecond=0), f"{moment.microsecond:06d}")
 
 
 def _read_frames(
