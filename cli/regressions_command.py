@@ -1,7 +1,7 @@
 """`driveflow regressions`: write down what every later model must keep right."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 
 def regressions(  # noqa: PLR0913, PLR0917 a command takes one parameter an option
-    report: Annotated[Path, typer.Argument(help="A report.json of a model beside a champion.", show_default=False)],
+    report: Annotated[
+        str,
+        typer.Argument(
+            help="A report.json of a model beside a champion, its address, or a run id or the beginning of one.",
+            show_default=False,
+        ),
+    ],
     name: Annotated[str, typer.Option("--name", help="What the gate calls the set.", show_default=False)],
     of: Annotated[
         Literal["fixed", "broken"], typer.Option("--of", help="What this model set right anew, or what it lost.")
@@ -47,11 +53,12 @@ def regressions(  # noqa: PLR0913, PLR0917 a command takes one parameter an opti
     Examples:
       driveflow regressions report.json --name may-incidents --note "two cyclists missed on the bridge"
       driveflow regressions report.json --name ghosts --what false --mistake Bkg --min-score 0.5
-      driveflow regressions report.json --name lost --of broken --class cyclist --to lost.json
+      driveflow regressions retrain-20261130 --name lost --of broken --class cyclist --to lost.json
 
     Exit codes: 0 made, 1 nothing to make it of, 2 usage, 3 not found.
     """
     from cli.output import place_from
+    from cli.report_files import json_of
     from driveflow.errors import UsageError
     from driveflow.reuse import put_object
     from validation.regression import RegressionSet, write_regressions
@@ -63,7 +70,8 @@ def regressions(  # noqa: PLR0913, PLR0917 a command takes one parameter an opti
         raise UsageError(
             "--mistake and --min-score choose among false alarms; say --what false or --what all with them."
         )
-    picked = _picked(report, Pick(of, what, class_name, frame, mistake, min_score))
+    wanted = Pick(of, what, class_name, frame, mistake, min_score)
+    picked = _picked(report, json_of(report, workspace, profile), wanted)
     made = RegressionSet(name, note, picked.failures)
     data = write_regressions(made)
     uri = put_object(place_from(workspace, profile).store, data, ".json")
@@ -73,12 +81,11 @@ def regressions(  # noqa: PLR0913, PLR0917 a command takes one parameter an opti
     emit({"digest": digest, "uri": uri, "name": name, **_counts(made, picked)}, output, _text(made, picked, digest))
 
 
-def _picked(path: Path, wanted: "Pick") -> "Picked":
-    from cli.report_files import read_json
+def _picked(path: str, report: Any, wanted: "Pick") -> "Picked":  # noqa: ANN401 JSON
     from driveflow.errors import InvalidInputError
     from validation.regression_pick import pick
 
-    found = pick(read_json(path, "report of a run (report.json)"), str(path), wanted)
+    found = pick(report, path, wanted)
     if not found.failures and not found.has_champion:
         raise InvalidInputError(f"{path} judges a model without a champion: nothing in it is newly {wanted.of}.")
     if not found.failures:

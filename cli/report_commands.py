@@ -63,8 +63,9 @@ def show(
     Exit codes: 0 whatever the verdict, 2 usage, 3 not found.
     """
     from cli.report_files import decision_of, report_of
+    from driveflow.storage.uris import is_address
 
-    if run and Path(run).is_file():
+    if run and (Path(run).is_file() or is_address(Path(run))):
         verdict = _judged(report_of(run, workspace, profile), run)
         title = f"{verdict['outcome']}: {verdict['model']} {str(verdict['challenger'])[:12]}"
         emit(verdict, output, _text(title, verdict, run))

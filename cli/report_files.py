@@ -70,8 +70,27 @@ def read_json(path: Path, what: str) -> Any:  # noqa: ANN401 JSON
         raise InvalidInputError(f"{path} is no {what}: {why}.") from error
 
 
+def json_of(name: str, workspace: Path, profile: str) -> Any:  # noqa: ANN401 JSON
+    """Return what a report.json says: at a path, at an address as `report open -o json` tells it, or of a run.
+
+    Raises:
+        NotFoundError: there is no such file or run, or the run kept no report.json.
+        InvalidInputError: it cannot be read, or is no JSON.
+    """
+    from driveflow.errors import InvalidInputError
+    from driveflow.storage.uris import is_address
+
+    path = Path(name)
+    if not is_address(path) and (path.exists() or "/" in name or path.suffix in _FILES):
+        return read_json(path, "report of a run (report.json)")
+    try:
+        return json.loads(_text_of(name, workspace, profile))
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"{name} is no report of a run (report.json): {error}") from error
+
+
 def report_of(name: str, workspace: Path, profile: str) -> "Mapping[str, Any]":
-    """Return the report.json at a path, or of a run.
+    """Return the report.json at a path or an address, or of a run.
 
     Raises:
         NotFoundError: there is no such file or run, or the run kept no report.json.
@@ -81,7 +100,7 @@ def report_of(name: str, workspace: Path, profile: str) -> "Mapping[str, Any]":
     from validation.report_diff import check_report
 
     path = Path(name)
-    text = path.read_bytes() if name and path.is_file() else _kept(name, workspace, profile)
+    text = path.read_bytes() if name and path.is_file() else _text_of(name, workspace, profile)
     try:
         value = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -99,11 +118,13 @@ def kept_json(run: str, workspace: Path, profile: str) -> str:
     return next((str(value) for value in found if value), "")
 
 
-def _kept(run: str, workspace: Path, profile: str) -> bytes:
+def _text_of(run: str, workspace: Path, profile: str) -> bytes:
+    """Return the report.json at an address, or that a run kept."""
     from driveflow.errors import NotFoundError
     from driveflow.storage.objects import read_bytes
+    from driveflow.storage.uris import is_address
 
-    uri = kept_json(run, workspace, profile)
+    uri = run if is_address(Path(run)) else kept_json(run, workspace, profile)
     if not uri:
         raise NotFoundError(f"Run {run or 'the newest'} kept no report.json.")
     return read_bytes(uri)

@@ -7,6 +7,8 @@ from cli.main import main
 from driveflow.ledger.ledger import open_ledger
 from driveflow.ledger.rows import DecisionRow, RunRow, StepRow
 from driveflow.storage.objects import join, write_bytes
+from tests.validation.reports import report_request
+from validation.report_json import report_json
 
 RULE = {
     "name": "floor AP50",
@@ -136,3 +138,23 @@ def test_the_difference_of_runs_is_read_from_what_they_kept(workspace, capsys):
     assert "run-0 has form 0" in err
     assert other[0] == 3
     assert "run-1 kept no report.json" in other[2]
+
+
+def test_a_report_is_taken_by_its_address_and_by_its_run(workspace, capsys):
+    from cli.output import place_from
+
+    place = place_from(workspace, "local")
+    uri = join(place.store, "objects", "full.json")
+    request = report_request()
+    write_bytes(uri, json.dumps(report_json(request), allow_nan=False).encode())
+    ledger = open_ledger(place.ledger_url())
+    ledger.finish_step("run-0", "validate_model", StepRow(state="SUCCEEDED", outputs={"report_json": uri}))
+
+    made = [call(capsys, "regressions", name, "--name", "may", "-o", "json") for name in (uri, "run-0")]
+    shown = call(capsys, "report", "show", uri)
+
+    assert [code for code, _, _ in made] == [0, 0]
+    assert json.loads(made[0][1])["digest"] == json.loads(made[1][1])["digest"]
+    assert shown[0] == 0
+    assert request.verdict.outcome in shown[1]
+    assert call(capsys, "report", "diff", uri, "run-0")[0] == 0
