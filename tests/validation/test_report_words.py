@@ -2,9 +2,12 @@
 
 from dataclasses import replace
 
+from driveflow.flow.sections import SliceSection
 from tests.validation.reports import report_request
+from tests.validation.scenes import simple, square
 from validation.evaluation_page import EvaluationPage, evaluation_html
 from validation.model.compare import Draws
+from validation.model.evaluate import evaluate
 from validation.model.scene import Correction
 from validation.pages.origin import corrections_list
 from validation.pages.rules import rules_table
@@ -38,3 +41,15 @@ def test_an_example_names_a_frame_by_the_beginning_of_its_id():
     listed = corrections_list(evaluation, None).markup
 
     assert f'title="truck in frame {frame_id}">truck in frame 0a0a0a0a0a0a<' in listed
+
+
+def test_a_section_with_as_many_slices_as_are_measured_says_that_there_may_be_more(monkeypatch):
+    truth = [(f"f{k}", name, square(0, side=20.0)) for k in range(4) for name in ("bus", "car")]
+    measured = evaluate(simple(truth, [], slices=(SliceSection(name="class", by=("class",)),)))
+    shown = EvaluationPage(title="p", evaluation=measured, draws=Draws(resamples=60))
+
+    few = evaluation_html(shown)
+    monkeypatch.setattr("validation.pages.slices.MOST_SLICES", 2)
+
+    assert "slices are measured" not in few
+    assert "Of one section at most 2 slices are measured: those with the most objects." in evaluation_html(shown)

@@ -1,6 +1,7 @@
 """The part of the report that shows slices: what each stands on, what the gate said, and which could not be judged."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -9,6 +10,7 @@ from driveflow.pages.html import Cell, Column, Html, Text, Tone
 from driveflow.pages.whisker import WhiskerScale
 from validation.model.compare import Comparison, Estimate
 from validation.model.evaluation import Evaluation, SliceResult
+from validation.model.slices import MOST_SLICES
 from validation.pages.words import (
     INTERVAL,
     MEANING,
@@ -47,7 +49,16 @@ def slice_table(challenger: Evaluation, comparison: Comparison, rules: Sequence[
     ordered = sorted(pairs, key=lambda pair: _gravity(by_name, pair[1]))
     rows = [_row(part, found, by_name, scale, comparison) for part, found in ordered[:MOST_ROWS]]
     table = html.table(_columns(comparison, scale, compared=compared, judged=bool(by_name)), rows, label="Slices")
-    return html.join([table, left_out(len(pairs) - MOST_ROWS, "slices")])
+    return html.join([table, left_out(len(pairs) - MOST_ROWS, "slices"), _bounded(challenger.per_slice)])
+
+
+def _bounded(slices: Sequence[SliceResult]) -> Html:
+    """Return that a section has no more slices than are measured, where one has as many."""
+    found = Counter(tuple(dimension for dimension, _value in part.by) for part in slices if part.by)
+    if max(found.values(), default=0) < MOST_SLICES:
+        return Html("")
+    words = f"Of one section at most {MOST_SLICES} slices are measured: those with the most objects."
+    return html.paragraph(words, tone="info")
 
 
 def unjudged_slices(challenger: Evaluation, rules: Sequence[RuleResult]) -> Html:
