@@ -8,9 +8,12 @@ from typing import Any, Final
 import msgspec
 
 from driveflow.canonical import Json
+from driveflow.formats.json_items import is_balanced, memory_of
 
 _MAX_DEPTH: Final = 20  # of attributes; what is nested deeper is left out
 _MARK: Final = b"\xef\xbb\xbf"
+_SMALL_BYTES: Final = 4 << 20  # of JSON that takes little memory, whatever it is
+_LARGE_BYTES: Final = 32 << 20  # of JSON that is not repaired as a whole
 
 
 class JsonTextError(ValueError):
@@ -31,37 +34,28 @@ def strict_json(data: bytes) -> bytes:
     text = data.removeprefix(_MARK)
     try:
         msgspec.json.decode(text, type=msgspec.Raw)  # looks at all of it and keeps nothing
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, RecursionError) as error:
+        if len(text) > _LARGE_BYTES and is_balanced(text):
+            return text  # its items are repaired one by one
+        if len(text) > _LARGE_BYTES:
+            raise JsonTextError(f"no JSON: {error}"[:200]) from None
         return msgspec.json.encode(_repaired(text))
     return text
 
 
-def value_of(text: bytes | msgspec.Raw) -> object:
+def value_of(text: bytes | memoryview, most_bytes: int = 384 << 20) -> object:
     """Return the value that a piece of JSON has, repaired where it is not quite JSON.
 
     Raises:
-        JsonTextError: it is no JSON that even Python's patient parser takes.
+        JsonTextError: it is no JSON that even Python's patient parser takes, or it may take more than `most_bytes`.
     """
+    if len(text) > _SMALL_BYTES and (needed := memory_of(text)) > most_bytes:
+        detail = f"it takes about {needed >> 20:,} MiB of memory, {most_bytes >> 20} MiB are the most"
+        raise JsonTextError(detail)
     try:
         return msgspec.json.decode(text)
     except (msgspec.DecodeError, RecursionError):
         return _repaired(bytes(text))
-
-
-def items_of(text: bytes | msgspec.Raw) -> list[msgspec.Raw]:
-    """Return the items of a JSON list, each as its text; none where `text` is no list."""
-    try:
-        return msgspec.json.decode(text, type=list[msgspec.Raw])
-    except (msgspec.DecodeError, RecursionError):
-        return []
-
-
-def members_of(text: bytes | msgspec.Raw) -> dict[str, msgspec.Raw]:
-    """Return the members of a JSON object, each as its text; none where `text` is no object."""
-    try:
-        return msgspec.json.decode(text, type=dict[str, msgspec.Raw])
-    except (msgspec.DecodeError, RecursionError):
-        return {}
 
 
 def _repaired(text: bytes) -> object:

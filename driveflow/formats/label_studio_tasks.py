@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from driveflow.formats.csv_table import CsvTableError, read_pieces
+from driveflow.formats.json_items import JsonItems
 from driveflow.formats.json_text import (
     JsonTextError,
-    items_of,
     list_of,
     number_of,
     object_of,
@@ -67,7 +67,8 @@ def tasks_of(path: str, data: bytes) -> Iterator[Task]:
         yield from (_row(row) for row in _csv_rows(data))
         return
     text = strict_json(data)
-    for number, item in enumerate(items_of(text) if text.lstrip().startswith(b"[") else [text]):
+    whole = memoryview(text)
+    for number, item in enumerate(JsonItems(whole) if text[:1024].lstrip().startswith(b"[") else [whole]):
         try:
             yield _task(object_of(value_of(item)), number)
         except JsonTextError as error:

@@ -11,6 +11,7 @@ import msgspec
 from driveflow.canonical import Json
 from driveflow.formats.box_cap import MOST_BOXES
 from driveflow.formats.coco_records import plain_json
+from driveflow.formats.json_items import JsonItems
 from driveflow.formats.label_set import LabelProblem, ProblemList
 from driveflow.formats.shapes import Corners, around, has_area
 from driveflow.formats.xml_tree import XmlElement, XmlError, iter_xml
@@ -18,6 +19,7 @@ from driveflow.formats.xml_tree import XmlElement, XmlError, iter_xml
 OLD_SIGNS: Final = (b"<imagesize", b"<polygon", b"<sourceImage", b"<segm>", b"<deleted")
 """What the XML of the old web tool has and Pascal VOC, whose root has the same name, has not."""
 _HEADS: Final = frozenset(["folder", "filename", "imagesize"])
+_MAX_SHAPE_BYTES: Final = 16 << 20
 _NO_BOXES: Final = frozenset(["point", "points", "line", "linestrip"])
 _BY_CORNERS: Final = frozenset(["oriented_rectangle", "quadrilateral", "cuboid"])
 """What newer versions of the tool, and its successors, draw by all corners."""
@@ -68,7 +70,7 @@ class LabelMeDocument:
 class _File(msgspec.Struct, rename="camel"):
     """The JSON file; `imageData`, the picture as text, is passed over."""
 
-    shapes: list[msgspec.Raw]
+    shapes: msgspec.Raw
     image_path: str | None = None
     image_width: Any = None
     image_height: Any = None
@@ -98,6 +100,7 @@ def decode_json(path: str, data: bytes) -> LabelMeDocument:
     """
     try:
         file = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_File)
+        shapes = JsonItems(_list_of(file.shapes))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DocumentError(f"no LabelMe JSON: {error}"[:200], None, data.count(b'"points"')) from None
     flags = plain_json(file.flags)
@@ -108,9 +111,19 @@ def decode_json(path: str, data: bytes) -> LabelMeDocument:
         _pixels(file.image_height),
         flags if isinstance(flags, dict) else {},
     )
-    for number, raw in enumerate(file.shapes):
+    for number, raw in enumerate(shapes):
+        if number == MOST_BOXES:
+            raise DocumentError(f"more than {MOST_BOXES:,} shapes, which no picture has", None, data.count(b'"points"'))
         _take_shape(document, number, raw)
     return document
+
+
+def _list_of(raw: msgspec.Raw) -> memoryview:
+    """Return the text of a list; anything else is refused as the decoder does it."""
+    text = memoryview(raw)
+    if not bytes(text[:1024]).lstrip().startswith(b"["):
+        msgspec.json.decode(text, type=list[msgspec.Raw])
+    return text
 
 
 def decode_xml(path: str, data: bytes) -> LabelMeDocument:
@@ -149,7 +162,10 @@ def _take_object(document: LabelMeDocument, element: XmlElement) -> None:
         document.shapes.append(_object(element, label, corners, kind))
 
 
-def _take_shape(document: LabelMeDocument, number: int, raw: msgspec.Raw) -> None:
+def _take_shape(document: LabelMeDocument, number: int, raw: memoryview) -> None:
+    if len(raw) > _MAX_SHAPE_BYTES:
+        document.problem("label_syntax", f"shapes[{number}]: it is larger than {_MAX_SHAPE_BYTES >> 20} MiB")
+        return
     try:
         shape = msgspec.json.decode(raw, type=_Shape)
     except (msgspec.DecodeError, RecursionError) as error:

@@ -1,12 +1,14 @@
 """Read the tables of a nuScenes, nuImages or T4 data set."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 import msgspec
 
+from driveflow.formats.json_items import JsonItems, is_balanced
+from driveflow.formats.json_text import JsonTextError, value_of
 from driveflow.formats.label_set import LabelFiles, LabelProblem, ProblemList
 from driveflow.formats.path_index import folder_of
 from driveflow.formats.sniff import Sniffer
@@ -141,6 +143,7 @@ TABLES: Final[Mapping[str, type[msgspec.Struct]]] = {
     "surface_ann": Surface, "visibility": Named,
 }  # fmt: skip
 """By the name of the file, which the format prescribes: some tables have equal columns."""
+_LARGE_BYTES: Final = 32 << 20
 _BESIDE: Final = ("vehicle_state", "lidarseg", "panoptic", "keypoint", "image_annotations")
 _BOX_TABLES: Final = {"object_ann": "sample_data_token", "sample_annotation": "sample_token"}
 """Tables of boxes, and what names where a box is."""
@@ -211,6 +214,8 @@ def read_tables(files: LabelFiles, folder: str) -> NuscenesTables:
 
 
 def _read_records(tables: NuscenesTables, name: str, data: bytes, kind: type[_Record]) -> list[_Record]:
+    if len(data) > _LARGE_BYTES:
+        return list(_read_each(tables, name, data, kind))
     try:
         return msgspec.json.decode(data, type=list[kind])  # type: ignore[valid-type]
     except (msgspec.DecodeError, RecursionError):
@@ -227,8 +232,35 @@ def _read_records(tables: NuscenesTables, name: str, data: bytes, kind: type[_Re
     return list(_convert(tables, name, value, kind))
 
 
-def _convert(tables: NuscenesTables, name: str, value: Sequence[Any], kind: type[_Record]) -> Iterable[_Record]:
-    for number, entry in enumerate(value):
+def _read_each(tables: NuscenesTables, name: str, data: bytes, kind: type[_Record]) -> Iterator[_Record]:
+    """Yield the records of a large table, which is not in memory as a whole where some make no sense."""
+    text = data.removeprefix(b"\xef\xbb\xbf")
+    if not text[:1024].lstrip().startswith(b"[") or not is_balanced(text):
+        tables.report(name, "label_syntax", "no JSON list at the top, or it does not end")
+        return
+    for number, item in enumerate(JsonItems(memoryview(text))):
+        try:
+            yield msgspec.json.decode(item, type=kind)
+        except (msgspec.DecodeError, RecursionError):
+            yield from _convert_text(tables, name, (number, item), kind)
+
+
+def _convert_text(
+    tables: NuscenesTables, name: str, numbered: tuple[int, memoryview], kind: type[_Record]
+) -> Iterable[_Record]:
+    number, item = numbered
+    try:
+        value = value_of(item)
+    except JsonTextError as error:
+        tables.report(name, "label_syntax", f"{name}[{number}]: {error}", int(name in _BOX_TABLES))
+        return ()
+    return _convert(tables, name, [value], kind, number)
+
+
+def _convert(
+    tables: NuscenesTables, name: str, value: Sequence[Any], kind: type[_Record], start: int = 0
+) -> Iterable[_Record]:
+    for number, entry in enumerate(value, start):
         try:
             yield msgspec.convert(_writable(entry), kind, strict=False)
         except (msgspec.ValidationError, RecursionError) as error:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from driveflow.canonical import Json, canonical_json
+from driveflow.formats.json_items import members_named
 from driveflow.formats.json_text import (
     JsonTextError,
     list_of,
-    members_of,
     object_of,
     strict_json,
     text_of,
@@ -24,6 +24,7 @@ from driveflow.formats.sniff import Sniffer
 from driveflow.formats.source_split import split_of_file_name, split_of_folders
 
 _ROOTS: Final = ("openlabel", "vcd", "VCD")
+_MAX_BYTES: Final = 768 << 20  # of a document, which is in memory as a whole
 _NOT_READ: Final = ("actions", "events", "contexts", "relations", "tags")
 Object = Mapping[str, object]
 
@@ -50,12 +51,12 @@ def read_openlabel(files: LabelFiles, annotations: str = "") -> LabelSet:
 
 
 def _read(collector: LabelCollector, path: str, data: bytes) -> None:
-    top = members_of(strict_json(data))
+    top = members_named(strict_json(data), _ROOTS)
     root = next((name for name in _ROOTS if name in top), "")
     if not root:
         collector.problem(path, "label_syntax", "no object with the root openlabel or vcd")
         return
-    said = object_of(value_of(top[root]))
+    said = object_of(value_of(top[root], _MAX_BYTES))
     document = _Document(collector, path, said, top_left=root != "openlabel" and _is_before_4_3(said))
     document.read()
     classes = [name for entry in object_of(said.get("ontologies")).values() for name in _boundary(object_of(entry))]

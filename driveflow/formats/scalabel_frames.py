@@ -9,13 +9,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from typing import Final
 
-import msgspec
-
+from driveflow.formats.json_items import JsonItems, members_named, names_in
 from driveflow.formats.json_text import (
     JsonTextError,
-    items_of,
     list_of,
-    members_of,
     number_of,
     object_of,
     strict_json,
@@ -40,6 +37,7 @@ _FRAME_KEYS: Final = frozenset(key for keys in _SYNONYMS.values() for key in key
 _SIGNS: Final = frozenset(["labels", "videoName", "video_name", "frameIndex", "frame_index", "timestamp"])
 _SHAPES: Final = frozenset(["box2d", "box_2d", "box3d", "box_3d", "poly2d", "poly_2d", "rle", "graph"])
 _SAMPLE: Final = 100
+_TOP: Final = frozenset(["frames", "config", "groups", "name", "attributes"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +61,7 @@ class ScalabelFrame:
 class ScalabelDocument:
     """A document whose frames are decoded one at a time; `classes` are the leaves of the categories it states."""
 
-    entries: Sequence[msgspec.Raw]
+    entries: JsonItems | None
     classes: tuple[str, ...] = ()
     parents: frozenset[str] = frozenset()  # categories that have others below them
     size: tuple[int | None, int | None] = (None, None)
@@ -73,7 +71,7 @@ class ScalabelDocument:
 
     def frames(self) -> Iterator[ScalabelFrame]:
         """Yield the frames in order."""
-        for number, entry in enumerate(self.entries):
+        for number, entry in enumerate(self.entries.values() if self.entries else ()):
             try:
                 value = object_of(value_of(entry))
             except JsonTextError as error:
@@ -124,17 +122,15 @@ def read_document(data: bytes) -> ScalabelDocument:
         JsonTextError: it is no JSON.
     """
     text = strict_json(data)
-    top = members_of(text)
-    if not top:
-        return ScalabelDocument(items_of(text))
-    entries = items_of(top["frames"]) if "frames" in top else []
-    if not entries and "frames" in top:
-        entries = list(members_of(top["frames"]).values())
+    if text[:1024].lstrip().startswith(b"["):
+        return ScalabelDocument(JsonItems(memoryview(text)))
+    top = members_named(text, _TOP)
+    entries = JsonItems(top["frames"]) if "frames" in top else None
     config = object_of(value_of(top["config"])) if "config" in top else {}
     categories = list_of(config.get("treeCategories")) or list_of(config.get("categories"))
     leaves, parents = _tree(categories)
     size = _size(config.get("imageSize", config.get("image_size")))
-    groups = len(items_of(top["groups"])) if "groups" in top else 0
+    groups = sum(1 for _ in JsonItems(top["groups"])) if "groups" in top else 0
     states = not {"treeCategories", "categories"}.isdisjoint(config)
     return ScalabelDocument(entries, leaves, parents, size, groups, _one_picture(top, entries), states)
 
@@ -144,9 +140,10 @@ def sample(document: ScalabelDocument) -> list[ScalabelFrame]:
     return list(islice(document.frames(), _SAMPLE))
 
 
-def _one_picture(top: Mapping[str, msgspec.Raw], entries: Sequence[msgspec.Raw]) -> ScalabelFrame | None:
+def _one_picture(top: Mapping[str, memoryview], entries: JsonItems | None) -> ScalabelFrame | None:
     """Return what the document says of its one picture, where its frames have no names of their own."""
-    if "name" not in top or not entries or "name" in members_of(entries[0]):
+    first = next(entries.values(), None) if entries else None
+    if "name" not in top or first is None or "name" in names_in(first):
         return None
     attributes = object_of(value_of(top["attributes"])) if "attributes" in top else {}
     return ScalabelFrame(text_of(value_of(top["name"])), attributes=attributes)
@@ -180,9 +177,10 @@ def _tree(categories: Sequence[object], depth: int = 0) -> tuple[tuple[str, ...]
 
 def _is_scalabel(document: ScalabelDocument) -> bool:
     """Tell by the first frames: labels with a category and a shape, or no other keys than those of a frame."""
-    if document.classes and not document.entries:
+    first = list(islice(document.entries.values(), _SAMPLE)) if document.entries else []
+    if document.classes and not first:
         return True
-    all_keys = [members_of(entry).keys() for entry in document.entries[:_SAMPLE]]
+    all_keys = [names_in(entry) for entry in first]
     named = [keys for keys in all_keys if document.picture or keys & {*_SYNONYMS["name"], "url"}]
     if 2 * len(named) <= len(all_keys):
         return False

@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 import msgspec
 
+from driveflow.formats.json_items import JsonItems, is_balanced, names_in
 from driveflow.formats.label_set import LabelFiles
 
 _HEAD_BYTES: Final = 64 << 10
@@ -109,6 +110,8 @@ def separator_of(line: str) -> str:
 
 def _shape(data: bytes) -> JsonShape:
     text = data.removeprefix(b"\xef\xbb\xbf").lstrip()
+    if len(text) > _LARGE_BYTES:
+        return _shape_of_large(text)
     try:
         if text.startswith(b"{"):
             return JsonShape("object", _keys(text))
@@ -120,6 +123,16 @@ def _shape(data: bytes) -> JsonShape:
     except (msgspec.DecodeError, RecursionError):
         return JsonShape("none")
     return JsonShape("none")
+
+
+def _shape_of_large(text: bytes) -> JsonShape:
+    """Return the same of JSON whose items are not all to be in memory; it may have items that are to be repaired."""
+    if not text.startswith((b"{", b"[")) or not is_balanced(text):
+        return JsonShape("none")
+    if text.startswith(b"{"):
+        return JsonShape("object", names_in(text))
+    first = next(iter(JsonItems(memoryview(text))), memoryview(b""))
+    return JsonShape("array", names_in(first), bytes(first[:_HEAD_BYTES]).strip().decode("utf-8", "replace"))
 
 
 def _keys(text: bytes) -> frozenset[str]:

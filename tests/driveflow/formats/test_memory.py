@@ -1,18 +1,34 @@
 """Large label files, valid or junk, are read without holding them in memory as a whole."""
 
+import json
 import tracemalloc
 
 import pytest
 
-from driveflow.formats import box_cap, csv_table, label_collector, label_set, voc, xml_tree
+from driveflow.formats import (
+    box_cap,
+    csv_table,
+    json_items,
+    json_text,
+    label_collector,
+    label_set,
+    labelme_records,
+    nuscenes_tables,
+    sniff,
+    voc,
+    xml_tree,
+)
 from driveflow.formats.catalog import FORMATS
 from driveflow.formats.csv_table import CsvTableError, read_tables
+from driveflow.formats.json_items import JsonItems, is_balanced
+from driveflow.formats.json_text import JsonTextError, value_of
 from driveflow.formats.xml_tree import XmlError, iter_xml, read_xml
 from tests.driveflow.formats.in_memory import InMemory, looked_for, problems
 
 VOC = "<annotation><filename>a.jpg</filename>"
 OBJECT = "<object><name>car</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>9</xmax><ymax>9</ymax></bndbox></object>"
 KITTI = "Car 0.00 0 -10 1.00 2.00 30.00 40.00 -1 -1 -1 -1000 -1000 -1000 -10\n"
+SAMPLE_DATA = '{"token":"t","sample_token":"s","calibrated_sensor_token":"c","filename":"a.jpg","timestamp":1}'
 OPEN_IMAGES = "ImageID,Source,LabelName,Confidence,XMin,XMax,YMin,YMax\n"
 
 
@@ -24,6 +40,9 @@ def small_steps(monkeypatch):
     monkeypatch.setattr(label_set, "_LISTED", 10)
     monkeypatch.setattr(xml_tree, "_CHUNK_BYTES", 2048)
     monkeypatch.setattr(csv_table, "_PIECE_BYTES", 1024)
+    monkeypatch.setattr(json_items, "_CHUNK_BYTES", 2048)
+    for module in (nuscenes_tables, sniff):
+        monkeypatch.setattr(module, "_LARGE_BYTES", 10_000)
 
 
 def _peak(kind, files):
@@ -52,6 +71,10 @@ LARGE = {
     "udacity junk": ("udacity", "a.jpg", "u.csv", "frame,xmin,ymin,xmax,ymax,class\n", "x\n"),
     "open images": ("open_images", "a.jpg", "o.csv", OPEN_IMAGES, "a,xclick,/m/1,1,.1,.2,.1,.2\n"),
     "open images junk": ("open_images", "a.jpg", "o.csv", OPEN_IMAGES, "a\n"),
+    "label studio junk": ("label_studio", "a.jpg", "l.json", '[{"data":{},"annotations":[]}', ",{}"),
+    "scalabel junk": ("scalabel", "a.jpg", "s.json", '[{"name":"a.jpg","frameIndex":0,"labels":[]}', ",{}"),
+    "nuscenes junk": ("nuscenes", "a.jpg", "v/sample_data.json", f"[{SAMPLE_DATA}", ",{}"),
+    "list of numbers": ("label_studio", "a.jpg", "l.json", "[1", ",1"),
     "dota": ("dota", "a.jpg", "a.txt", "", "1 1 9 1 9 9 1 9 car 0\n"),
 }
 
@@ -60,7 +83,7 @@ LARGE = {
 @pytest.mark.usefixtures("small_steps")
 def test_reading_takes_a_few_times_the_memory_of_the_file_and_no_more(name):
     kind, picture, path, head, unit = LARGE[name]
-    tail = "</annotation>" if kind == "voc" else ""
+    tail = "</annotation>" if kind == "voc" else "]" if path.endswith(".json") else ""
     content = (head + unit * (60_000 // len(unit)) + tail).encode()
 
     peak = _peak(kind, {picture: b"", "classes.txt": b"car\n", path: content})
@@ -145,3 +168,50 @@ def test_a_box_of_open_images_counts_for_one_listing_wherever_its_row_stands(mon
     assert [(found.boxes, found.detail) for found in labels.problems] == [
         (2, "1 pictures are no files of this batch: z")
     ]
+
+
+NESTED = [{"a": [1, {"b,": '"]\\\\'}], "c}": None}, [], "x\\", 5, [[{}]], {'k"': "é"}]
+
+
+@pytest.mark.parametrize("chunk_bytes", [1, 2, 3, 7, 1000])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_items_are_those_that_a_decoder_finds(monkeypatch, chunk_bytes, indent):
+    monkeypatch.setattr(json_items, "_CHUNK_BYTES", chunk_bytes)
+    text = json.dumps(NESTED, indent=indent).encode()
+    members = json.dumps({f'{number}"': value for number, value in enumerate(NESTED)}, indent=indent).encode()
+
+    assert [json.loads(bytes(item)) for item in JsonItems(memoryview(text))] == NESTED
+    assert [json.loads(bytes(value)) for _, value in JsonItems(memoryview(members)).members()] == NESTED
+    assert is_balanced(text)
+    assert not is_balanced(text[:-1])
+    assert not is_balanced(text + b"]")
+
+
+def test_json_that_takes_too_much_memory_is_refused_before_it_is_decoded(monkeypatch):
+    monkeypatch.setattr(json_text, "_SMALL_BYTES", 10)
+
+    with pytest.raises(JsonTextError, match="it takes about 1 MiB of memory, 0 MiB are the most"):
+        value_of(b"[" + b"{}," * 6000 + b"{}]", 1 << 19)
+    assert value_of(b"[" + b"{}," * 6000 + b"{}]", 1 << 22) == [{}] * 6001
+
+
+def test_in_a_large_file_items_that_are_no_json_cost_themselves(monkeypatch):
+    monkeypatch.setattr(json_text, "_LARGE_BYTES", 10)
+    monkeypatch.setattr(sniff, "_LARGE_BYTES", 10)
+    task = '{"data": {"image": "a.jpg"}, "annotations": [{"result": [], "score": NaN}]}'
+
+    labels = FORMATS["label_studio"].read(InMemory({"a.jpg": b"", "l.json": f"[{task}, {{x}}, {task}]"}), "")
+
+    assert labels.images["listing"].to_pylist() == [0, 1]
+    assert problems(labels) == [("l.json", None, "label_syntax")]
+
+
+def test_a_labelme_file_with_too_many_shapes_is_refused_with_the_limit(monkeypatch):
+    monkeypatch.setattr(labelme_records, "MOST_BOXES", 2)
+    shape = '{"label": "car", "points": [[1, 1], [5, 5]], "shape_type": "rectangle"}'
+    content = f'{{"imagePath": "a.jpg", "shapes": [{shape}, {shape}, {shape}]}}'
+
+    labels = FORMATS["labelme"].read(InMemory({"a.jpg": b"", "a.json": content}), "")
+
+    assert labels.problems[0].detail == "more than 2 shapes, which no picture has"
+    assert labels.boxes_read == 3
