@@ -11,6 +11,9 @@ import pyarrow.compute as pc
 MOST_BOXES: Final = 100_000
 """Boxes of one picture; a file that has more is no label file of a camera."""
 
+MOST_LISTINGS: Final = 10_000
+"""How often one file may list a picture: once for each annotator, or each time that it was exported."""
+
 
 @dataclass(slots=True)
 class BoxCap:

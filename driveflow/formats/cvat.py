@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from driveflow.canonical import Json, canonical_json
+from driveflow.formats.box_cap import MOST_LISTINGS
 from driveflow.formats.cvat_shapes import (
     BOX_TAGS,
     OTHER_TAGS,
@@ -104,8 +105,12 @@ class _CvatFile:
         if not found.path:
             self._problem(found.reason, found.detail, element.line, len(drawn))
             return
-        self.others.update(child.tag for child in element.all(*OTHER_TAGS))
         listing = self.listings[found.path]
+        if listing >= MOST_LISTINGS:
+            detail = f"{found.path} is listed more than {MOST_LISTINGS:,} times"
+            self._problem("label_too_many_listings", detail, element.line, len(drawn))
+            return
+        self.others.update(child.tag for child in element.all(*OTHER_TAGS))
         self.listings[found.path] += 1
         rows = [row for child in drawn if (row := self._image_row(child)) is not None]
         self.builder.add_box_rows(

@@ -9,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from driveflow.errors import NotFoundError
+from driveflow.formats.box_cap import MOST_LISTINGS
 from driveflow.formats.label_set import LABEL_BOXES, ImageLabels, LabelFiles, LabelProblem, LabelSet, LabelSetBuilder
 from driveflow.formats.label_set import names_ignore_region as names_no_class
 from driveflow.formats.picture_finder import Found, PictureFinder
@@ -61,6 +62,10 @@ class LabelCollector:
 
     def add(self, image: ImageLabels, boxes: Sequence[BoxRow], *, looked: bool) -> None:
         """Add a picture with its boxes; `looked`: for all classes of the data set, where it names no list itself."""
+        if image.listing >= MOST_LISTINGS:
+            detail = f"{image.path} is listed more than {MOST_LISTINGS:,} times"
+            self.problem(image.label_file, "label_too_many_listings", detail, boxes=len(boxes))
+            return
         self.add_boxes(image, boxes)
         self.add_image(image, looked=looked)
 

@@ -8,6 +8,7 @@ import pytest
 from driveflow.formats import (
     box_cap,
     csv_table,
+    cvat,
     json_items,
     json_text,
     label_collector,
@@ -215,3 +216,21 @@ def test_a_labelme_file_with_too_many_shapes_is_refused_with_the_limit(monkeypat
 
     assert labels.problems[0].detail == "more than 2 shapes, which no picture has"
     assert labels.boxes_read == 3
+
+
+@pytest.mark.parametrize(
+    ("kind", "path", "content"),
+    [
+        ("cvat", "c.xml", "<annotations><meta><task/></meta>" + '<image name="a.jpg"/>' * 4 + "</annotations>"),
+        ("label_studio", "l.json", json.dumps([{"data": {"image": "a.jpg"}, "annotations": [{"result": []}]}] * 4)),
+    ],
+)
+def test_a_picture_that_one_file_lists_very_often_counts_so_often_and_no_more(monkeypatch, kind, path, content):
+    for module in (cvat, label_collector):
+        monkeypatch.setattr(module, "MOST_LISTINGS", 2)
+
+    labels = FORMATS[kind].read(InMemory({"a.jpg": b"", path: content}), "")
+
+    assert labels.images["listing"].to_pylist() == [0, 1]
+    assert [problem.reason for problem in labels.problems] == ["label_too_many_listings"] * 2
+    assert labels.problems[0].detail == "a.jpg is listed more than 2 times"
