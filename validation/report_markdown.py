@@ -8,6 +8,7 @@ from validation.model.compare import Estimate
 from validation.model.evaluation import Evaluation
 from validation.model.resample import Interval
 from validation.pages.changes import in_words
+from validation.pages.rules import digits_of, unit_of
 from validation.verdict import RuleResult, Verdict
 
 _MOST_ROWS = 100
@@ -40,7 +41,9 @@ def report_markdown(model: str, verdict: Verdict, challenger: Evaluation, found:
 
 
 def _rule_row(rule: RuleResult) -> tuple[str, ...]:
-    values = (_number(rule.value), _number(rule.limit), _span(rule.interval))
+    digits, unit = digits_of(rule), unit_of(rule) if rule.value is not None else ""
+    value = f"{_number(rule.value, digits=digits)} {unit}".rstrip()
+    values = (value, _number(rule.limit, digits=digits), _span(rule.interval))
     return plain(rule.name), f"{_MARK[rule.outcome]} {rule.outcome}", *values, plain(rule.reason, longest=500)
 
 
@@ -67,10 +70,10 @@ def _table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def _number(value: float | None, *, sign: bool = False) -> str:
+def _number(value: float | None, *, sign: bool = False, digits: int = 3) -> str:
     if value is None or value != value:  # noqa: PLR0124 only NaN differs from itself
         return "–"
-    return f"{value:{'+' if sign else ''}.3f}".replace("-", "−")
+    return f"{value:{'+' if sign else ''},.{digits}f}".replace("-", "−")
 
 
 def _span(interval: Interval | None, *, sign: bool = False) -> str:

@@ -153,7 +153,9 @@ def _size(flow: "Flow") -> Json:
 
 
 def _page(flow: "Flow", world: "World", due: "Due") -> str:
-    champion = world.champion_uri.rpartition("/")[2][:12] or "none yet"
+    champion = _in_place(world)[:12] or "none yet"
+    if world.champion_away:
+        champion += f", set aside by {world.champion_away['by']} until {world.champion_away['until']}"
     rows: list[tuple[str, object]] = [("champion", champion), ("label files returned", world.returns)]
     rows += [(f"batch {batch['section']['name']}", f"{batch['files']} files") for batch in world.batches]
     verdict = "Due" if due.due else "Not due"

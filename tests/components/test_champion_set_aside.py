@@ -36,7 +36,7 @@ def test_ac_d13_a_champion_that_is_set_aside_is_asked_nowhere_in_the_next_run_an
         "city", [StateMove(version=added.version, from_state="candidate", to_state="champion")], []
     )
     before = look(step, flow, "curate", "")
-    judged_before = _what_the_judging_step_is_told(step, flow_text)
+    judged_before, _ = _what_the_judging_step_and_a_person_are_told(step, flow_text)
 
     now = datetime.now(UTC)
     set_champion_aside(step.ledger, "city", Act(who="ada", why="it is broken"), now + timedelta(days=1), now)
@@ -46,13 +46,14 @@ def test_ac_d13_a_champion_that_is_set_aside_is_asked_nowhere_in_the_next_run_an
     assert (after.champion_uri, after.champion_training) == ("", "")
     assert (after.champion_away["by"], after.champion_away["reason"]) == ("ada", "it is broken")
 
-    judged_after = _what_the_judging_step_is_told(step, flow_text)
+    judged_after, page = _what_the_judging_step_and_a_person_are_told(step, flow_text)
     assert (judged_before["champion_training"], judged_before["champion_away"]) == ("file:///s", {})
     assert judged_after["champion_training"] == ""
     assert judged_after["champion_away"] == after.champion_away
+    assert "| champion | aaaaaaaaaaaa, set aside by ada until " in page
 
 
-def _what_the_judging_step_is_told(step, flow_text):
+def _what_the_judging_step_and_a_person_are_told(step, flow_text):
     inputs = {"flow": flow_text, "pipeline": "curate", "data_root": "", "force": False}
     result = plan_run.work(step, inputs | {"seed": -1, "epochs": -1, "budget_frames": -1})
-    return json.loads(result.outputs["validate_settings"])
+    return json.loads(result.outputs["validate_settings"]), result.pages["summary"]

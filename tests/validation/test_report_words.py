@@ -12,6 +12,7 @@ from validation.model.scene import Correction
 from validation.pages.origin import corrections_list
 from validation.pages.rules import rules_table
 from validation.report import report_html
+from validation.report_markdown import report_markdown
 from validation.verdict import RuleResult
 
 
@@ -53,3 +54,16 @@ def test_a_section_with_as_many_slices_as_are_measured_says_that_there_may_be_mo
 
     assert "slices are measured" not in few
     assert "Of one section at most 2 slices are measured: those with the most objects." in evaluation_html(shown)
+
+
+def test_markdown_counts_in_whole_numbers_and_has_units():
+    request = report_request()
+    cost = RuleResult("cost", "NOT JUDGED", "Quick.", 12.5)
+    leak = RuleResult("leak", "PASS", "None.", 0.0, 0.0)
+    frames = RuleResult("hold-out frames", "PASS", "Enough.", 1177.0, 20.0)
+
+    text = report_markdown("m", replace(request.verdict, rules=(cost, leak, frames)), request.challenger)
+
+    assert "| 12.500 ms a frame | – |" in text
+    assert "| 0 training frames | 0 |" in text
+    assert "| 1,177 | 20 |" in text

@@ -44,6 +44,16 @@ def short_rules_table(rules: Sequence[RuleResult], label: str) -> Html:
     return html.stacked(html.table(columns, [_short_row(rule, scale) for rule in rules], label=label))
 
 
+def digits_of(rule: RuleResult) -> int:
+    """Return how many digits after the point value and limit of a rule have: what is counted has none."""
+    return 0 if rule.name.startswith(_COUNTS) else 3
+
+
+def unit_of(rule: RuleResult) -> str:
+    """Return the unit of a rule's value; empty for shares and for what the rule's name says."""
+    return _UNITS.get(rule.name, "")
+
+
 def gravest_first(rules: Sequence[RuleResult]) -> list[RuleResult]:
     """Return the rules by outcome, those that stop a model first; within one outcome as they are."""
     return sorted(rules, key=lambda rule: _ORDER.index(rule.outcome))
@@ -60,8 +70,8 @@ def _short_row(rule: RuleResult, scale: tuple[float, float]) -> list[Cell | Text
 
 
 def _opening(rule: RuleResult, scale: tuple[float, float]) -> list[Cell | Text]:
-    digits = 0 if rule.name.startswith(_COUNTS) else 3
-    below = _UNITS.get(rule.name, "") or span(rule.interval, sign=rule.is_difference)
+    digits = digits_of(rule)
+    below = unit_of(rule) or span(rule.interval, sign=rule.is_difference)
     return [
         html.name(rule.name),
         outcome_cell(rule.outcome),
