@@ -25,7 +25,9 @@ ProfileOption: TypeAlias = Annotated[
 ProfileHere: TypeAlias = Annotated[
     str, typer.Option("--profile", help="A profile file, or the name of one in ./profiles.")
 ]
-Most: TypeAlias = Annotated[int, typer.Option("--limit", min=0, help="So many rows are written out; all are counted.")]
+Most: TypeAlias = Annotated[
+    int, typer.Option("--limit", min=0, max=1_000_000_000, help="So many rows are written out; all are counted.")
+]
 AnySnapshot: TypeAlias = Annotated[str, typer.Argument(help="A tag, id or address of a snapshot.", show_default=False)]
 DEFAULT_WORKSPACE = Path(".driveflow")
 

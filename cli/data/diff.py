@@ -13,7 +13,9 @@ _LARGEST = 12
 def diff(
     first: Annotated[str, typer.Argument(metavar="A", help="A tag, id or address.", show_default=False)],
     second: Annotated[str, typer.Argument(metavar="B", help="A tag, id or address.", show_default=False)],
-    limit: Annotated[int, typer.Option("--limit", min=0, help="So many examples of each kind.")] = 10,
+    limit: Annotated[
+        int, typer.Option("--limit", min=0, max=1_000_000_000, help="So many examples of each kind.")
+    ] = 10,
     workspace: Workspace = DEFAULT_WORKSPACE,
     profile: ProfileHere = "local",
     output: Output = "text",

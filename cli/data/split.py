@@ -30,7 +30,9 @@ def split(  # noqa: PLR0913, PLR0917 one parameter an option
     by: Annotated[
         Literal["drive_group", "place", "day", "place_and_day"], typer.Option(help="What must not be split.")
     ] = "drive_group",
-    place_cell_m: Annotated[float, typer.Option(min=0.001, help="Side of the cells that are one place.")] = 200.0,
+    place_cell_m: Annotated[
+        float, typer.Option(min=0.001, max=20_000_000.0, help="Side of the cells that are one place.")
+    ] = 200.0,
     place_attribute: Annotated[str, typer.Option(help="A frame attribute that names the place.")] = "",
     balance: Annotated[bool, typer.Option("--balance", help="Give every split its share of every class.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of the hash that draws splits.")] = 0,

@@ -87,7 +87,7 @@ class SplitSection:
     val_fraction: Share = 0.1  # of drive groups, by seeded hash
     seed: int = 0
     by: Literal["drive_group", "place", "day", "place_and_day"] = "drive_group"  # what one drive group shares
-    place_cell_m: Annotated[float, Field(gt=0)] = 200.0  # side of the cells of lat and lon that are one place
+    place_cell_m: Annotated[float, Field(gt=0, le=20_000_000)] = 200.0  # side of a cell of lat and lon
     place_attribute: str = ""  # the frame attribute that names the place; empty: lat and lon do
     balance: bool = False  # new groups go where each split comes nearest to its share of every class
 

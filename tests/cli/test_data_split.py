@@ -69,3 +69,20 @@ def test_leaks_against_another_snapshot_are_told(place, capsys):
     assert not leaks["clean"]
     assert leaks["borders"][-1]["other"] == source[:16]
     assert leaks["borders"][-1]["bytes"]["count"] == leaks["borders"][-1]["train_frames"]
+
+
+def test_a_place_as_large_as_the_world_is_refused(place, capsys):
+    asked = ("--by", "place", "--place-cell-m", "inf")
+
+    code, _, err = call(capsys, "data", "split", _snapshot_id(place), "--as", "cut", *asked, "-w", str(place))
+
+    assert code == 2
+    assert "--place-cell-m" in err
+
+
+@pytest.mark.parametrize("words", [("data", "quarantine", "list"), ("filter", "dropped")])
+def test_more_rows_than_can_be_written_out_are_refused(place, capsys, words):
+    code, _, err = call(capsys, *words, _snapshot_id(place), "--limit", "9223372036854775808", "-w", str(place))
+
+    assert code == 2
+    assert "--limit" in err
