@@ -43,10 +43,13 @@ def write_file(path: Path, data: bytes, option: str = "--to") -> None:
     """Write what a person asked to have in a file that `option` names, and make its folder.
 
     Raises:
+        UsageError: it is an address.
         InvalidInputError: nothing can be written there.
     """
     from driveflow.errors import InvalidInputError
+    from driveflow.storage.uris import require_local
 
+    require_local(path, option)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(data)

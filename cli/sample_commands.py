@@ -46,8 +46,10 @@ def render(
 
     Exit codes: 0 done, or the same sample is there already, 2 usage, or something else is there.
     """
+    from driveflow.storage.uris import require_local
     from sample.generate import SampleSettings, generate
 
+    require_local(folder, "The folder")
     summary = generate(folder, SampleSettings(frames, seed), _tell_tenths())
     files = ", ".join(f"{count} in {name}" for name, count in summary.files.items())
     boxes = ", ".join(f"{count} {name}" for name, count in summary.boxes.items())

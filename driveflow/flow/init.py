@@ -7,6 +7,7 @@ from pathlib import Path
 
 from driveflow.errors import InvalidInputError, UsageError
 from driveflow.flow.problems import slug
+from driveflow.storage.uris import require_local
 
 _FILES = {"flow.yaml": "new_flow.yaml", "profiles/local.yaml": "new_local.yaml", "profiles/kfp.yaml": "new_kfp.yaml"}
 
@@ -45,6 +46,7 @@ def write_profiles(folder: Path) -> tuple[Path, ...]:
 
 def _write(texts: Mapping[Path, str]) -> tuple[Path, ...]:
     for path, text in texts.items():
+        require_local(path, "The file")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError) as error:

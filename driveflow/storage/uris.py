@@ -94,6 +94,16 @@ def is_address(path: Path) -> bool:
     return _ADDRESS.match(str(path)) is not None
 
 
+def require_local(path: Path, what: str) -> None:
+    """Refuse an address where something is written to a local path, which would be a folder called file: or s3:.
+
+    Raises:
+        UsageError: `path` is one; `what` says what of the call it is.
+    """
+    if is_address(path):
+        raise UsageError(f"{what} {str(path)!r} is an address; a path on this machine would do.")
+
+
 def split_s3(uri: str) -> tuple[str, str]:
     """Return bucket and raw key of an `s3://` URI.
 

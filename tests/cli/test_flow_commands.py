@@ -87,3 +87,18 @@ def test_a_data_root_that_is_not_there_ends_before_a_run_begins(tmp_path, capsys
     assert code == 3
     assert capsys.readouterr().err == f"driveflow: There is no folder {tmp_path}/gone, which --set data_root names.\n"
     assert not (tmp_path / "workspace").exists()
+
+
+@pytest.mark.parametrize(
+    "words", [("init",), ("sample", "render"), ("compile", "flow.yaml", "--profile", "local", "-o")]
+)
+@pytest.mark.parametrize("address", ["file:///tmp/x", "s3://bucket/x"])
+def test_nothing_is_written_into_a_folder_called_as_an_address(tmp_path, monkeypatch, capsys, words, address):
+    call("init", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    capsys.readouterr()
+
+    assert call(*words, address) == 2
+    assert "is an address; a path on this machine would do" in capsys.readouterr().err
+    assert sorted(tmp_path.iterdir()) == before
