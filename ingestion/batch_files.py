@@ -105,7 +105,7 @@ class _Gathering:
     refused: list[Refusal] = field(default_factory=list)
     texts: KeptTexts = field(default_factory=KeptTexts)
     archives: int = 0
-    taken: set[str] = field(default_factory=set)  # places
+    taken: dict[str, int] = field(default_factory=dict)  # places, with the last number that was put behind each
 
     def add(self, entry: ObjectInfo) -> None:
         name = entry.path
@@ -168,12 +168,13 @@ class _Gathering:
 
     def _take(self, place: str) -> str:
         """Return `place`, or the first of "a#2.jpg", "a#3.jpg" ... that is free: one archive may hold a name twice."""
-        number, free = 1, place
+        number, free = self.taken.get(place, 1), place
         stem, dot, extension = place.rpartition(".")
         while free in self.taken:
             number += 1
             free = f"{stem}#{number}.{extension}" if dot and "/" not in extension else f"{place}#{number}"
-        self.taken.add(free)
+        self.taken[place] = number
+        self.taken.setdefault(free, 1)
         return free
 
 

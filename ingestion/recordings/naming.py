@@ -43,14 +43,16 @@ class FrameNames:
 
     def __init__(self) -> None:
         """Start with no name taken."""
-        self._taken: set[str] = set()
+        self._taken: dict[str, int] = {}  # with the last number that was put behind it: a clock may stand still
 
     def take(self, camera: str, stamp_ns: int, ending: str) -> str:
         """Return the name for a frame; one that is taken gets a number."""
         folder = _ODD.sub("_", camera).strip("._-") or "camera"
-        name, turn = f"{folder}/{stamp_ns:019d}{ending}", 1
+        name = first = f"{folder}/{stamp_ns:019d}{ending}"
+        turn = self._taken.get(first, 1)
         while name in self._taken:
             turn += 1
             name = f"{folder}/{stamp_ns:019d}-{turn}{ending}"
-        self._taken.add(name)
+        self._taken[first] = turn
+        self._taken.setdefault(name, 1)
         return name

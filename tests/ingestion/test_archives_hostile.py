@@ -2,6 +2,7 @@ import gzip
 import io
 import struct
 import tarfile
+import time
 import zipfile
 import zlib
 
@@ -9,6 +10,8 @@ import pytest
 
 from driveflow.errors import BrokenDataError
 from ingestion.archives import ArchiveLimits, list_members, read_members
+from ingestion.batch_files import open_files
+from ingestion.listing import list_batch
 from tests.ingestion.batches import adds_up, bring_in, picture, quarantined, write
 
 
@@ -86,6 +89,16 @@ def test_a_member_of_a_zip_that_reaches_into_the_next_is_refused():
     data[data.index(b"PK\x01\x02") + 20] += 100
 
     assert [member.refused for member in _list(bytes(data))] == ["archive_member_broken", ""]
+
+
+def test_a_tar_of_one_name_takes_no_longer_than_one_of_many(tmp_path):
+    data = gzip.compress(tarred(*[("a.jpg", b"")] * 20_000))
+    write(tmp_path / "b", {"x.tar.gz": data})
+    before_s = time.process_time()
+    files = open_files(list_batch((tmp_path / "b").as_uri())).files
+
+    assert time.process_time() - before_s < 15
+    assert {file.name for file in files} >= {"x.tar.gz!a.jpg", "x.tar.gz!a#2.jpg", "x.tar.gz!a#20000.jpg"}
 
 
 TWO = {
