@@ -120,5 +120,6 @@ def _why(outcome: Outcome, rules: Sequence[RuleResult]) -> str:
     """Return what decided, and in every verdict that a champion was set aside: nothing was compared with it."""
     aside = [rule.reason for rule in rules[1:] if rule.name == AWAY and rule.outcome == "PASS"]
     if outcome == "PASS":
-        return " ".join([f"{rules[0].reason} Every rule is met.", *aside])
+        those = " that could be judged" if any(rule.outcome == "NOT JUDGED" for rule in rules) else ""
+        return " ".join([rules[0].reason, f"Every rule{those} is met.", *aside])
     return " ".join([*(rule.reason for rule in rules if rule.outcome == outcome), *aside])

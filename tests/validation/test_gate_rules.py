@@ -122,6 +122,15 @@ def test_cost_is_told_beside_the_champions_and_judged_where_there_is_a_limit(lim
     assert all("median of 5 frames in turn on here" in rule.reason or "bytes" in rule.reason for rule in rules)
 
 
+def test_a_pass_says_every_rule_only_where_each_could_be_judged(pair):
+    gate = GateSection(floors=(FloorSection(metric="AP50", at_least=0.1),))
+    every, some = (judge(JudgeRequest(pair[0], None, gate, leak, Draws(resamples=512))) for leak in (NO_LEAK, None))
+
+    assert (every.outcome, some.outcome) == ("PASS", "PASS")
+    assert every.reason.endswith(" Every rule is met.")
+    assert some.reason.endswith(" Every rule that could be judged is met.")
+
+
 def test_a_limit_of_cost_without_a_measurement_needs_data(pair):
     outcome, rules = _judge(pair, max_latency_ms=5.0)
 
