@@ -17,7 +17,7 @@ def _shuffled(table: pa.Table, order: list[int]) -> pa.Table:
 
 
 @given(tables_=snapshot_tables(), data=st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_the_id_does_not_depend_on_the_order_or_the_chunks_of_rows(tables_, data):
     order = data.draw(st.permutations(range(tables_.frames.num_rows)))
     frames = _shuffled(tables_.frames, list(order))
@@ -30,7 +30,7 @@ def test_the_id_does_not_depend_on_the_order_or_the_chunks_of_rows(tables_, data
 
 
 @given(tables_=snapshot_tables(min_frames=1))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_the_id_changes_with_one_value(tables_):
     first = tables_.frames.to_pylist()
     first[0]["width"] += 1
@@ -42,7 +42,7 @@ def test_the_id_changes_with_one_value(tables_):
 
 
 @given(tables_=snapshot_tables())
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 def test_what_is_written_reads_back_equal(tables_, tmp_path_factory):
     store = tmp_path_factory.mktemp("store").as_uri()
 
@@ -119,7 +119,7 @@ def test_a_record_that_no_longer_names_its_files_is_damaged(tmp_path, small_tabl
 
 
 @given(data=st.data())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_no_bit_of_a_table_changes_unnoticed(tmp_path_factory, data):
     tables_ = data.draw(snapshot_tables(min_frames=1))
     folder = tmp_path_factory.mktemp("store")

@@ -233,7 +233,7 @@ _WORDS = """width attributes.n attributes.weather drive 'x%' 3 0 1.5 null true a
 
 @given(st.one_of(st.text(max_size=60), st.lists(st.sampled_from(_WORDS.split()), max_size=14).map(" ".join)))
 @example("width = drive.x")
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_any_text_is_a_condition_with_an_answer_or_a_usage_error(text):
     try:
         where = compile_where(text, FRAME_COLUMNS)

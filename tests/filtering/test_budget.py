@@ -139,7 +139,7 @@ def test_the_control_sample_is_the_same_whatever_the_rest_is_chosen_by():
     assert len(plain) == 6
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     codes=st.lists(st.integers(0, 15), max_size=14),
     diversity=st.sampled_from(["none", "k_center"]),

@@ -149,7 +149,7 @@ def test_no_frames_or_no_budget_is_an_empty_selection(count, budget):
     assert selection.table.num_rows == min(count, budget)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     count=st.integers(0, 30),
     budget=st.integers(0, 40),

@@ -267,7 +267,7 @@ frames_strategy = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(frames=frames_strategy, seed=st.integers(0, 99))
 def test_every_frame_leaves_with_one_verdict_for_any_order(frames, seed):
     outcome = filtered(frames, FilterSection(), NIGHT)

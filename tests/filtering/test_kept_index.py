@@ -43,7 +43,7 @@ def told(twins: Twins, frame_ids: pa.Array) -> dict[str, tuple[str, str, float]]
     return {names[frame]: (names[twin], RULES[rule], score) for frame, twin, rule, score in rows}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(frames=drives(), section=SECTIONS, cuts=st.lists(st.integers(0, 25), max_size=3))
 def test_batch_by_batch_the_answer_is_that_of_one_run_in_order_of_arrival(frames, section, cuts):
     ends = sorted({0, len(frames), *(min(cut, len(frames)) for cut in cuts)})
@@ -163,7 +163,7 @@ def answers(outcome: FilterOutcome) -> list[dict[str, object]]:
     return outcome.decisions.to_pylist()
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(frames=deliveries())
 def test_runs_as_batches_arrive_decide_as_one_run_over_all_of_them(tmp_path_factory, frames):
     frames = [made for made in frames if made.also != ((made.drive, "front"),)]

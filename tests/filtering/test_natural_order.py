@@ -14,7 +14,7 @@ def plain(path: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", path) if part]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(PATHS)
 def test_ranks_are_those_of_a_plain_sort(paths):
     different = sorted({tuple(plain(path)) for path in paths})

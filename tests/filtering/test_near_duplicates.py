@@ -337,7 +337,7 @@ def equal_pixels(frames: list[Made], keys: list[int]) -> list[Made]:
     ]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     frames=drives(),
     section=SECTIONS,
@@ -354,7 +354,7 @@ def test_the_columns_say_what_the_plain_rule_says(frames, section, keys, marked,
     assert found == {name: Twin(*astuple(twin)) for name, twin in plain(frames, section, names, distinct).items()}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(frames=drives(), section=SECTIONS, seed=st.integers(0, 99))
 def test_the_result_is_the_same_for_any_order(frames, section, seed):
     shuffled = random.Random(seed).sample(frames, len(frames))
@@ -362,7 +362,7 @@ def test_the_result_is_the_same_for_any_order(frames, section, seed):
     assert thinned(shuffled, section) == thinned(frames, section)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(frames=drives(), section=SECTIONS)
 def test_thinning_twice_changes_nothing(frames, section):
     dropped = thinned(frames, section)
@@ -370,7 +370,7 @@ def test_thinning_twice_changes_nothing(frames, section):
     assert thinned([made for made in frames if made.name not in dropped], section) == {}
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(frames=drives(), section=SECTIONS)
 def test_every_dropped_frame_has_a_kept_twin_within_its_limit(frames, section):
     from filtering.filter_frames import FilterRequest, filter_frames

@@ -64,7 +64,7 @@ def test_a_quota_is_not_spent_on_what_is_brought_back():
     assert kept(filtered(black, "a", filters=FilterSection())) == kept(filtered(black, filters=FilterSection())) | {"a"}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(frames=frames_strategy, data=st.data(), arrival=st.sampled_from([(), ("one", "two"), ("two", "one")]))
 def test_bringing_frames_back_adds_these_and_takes_no_other(frames, data, arrival):
     names = [made.name for made in frames]

@@ -18,7 +18,7 @@ from tests.ingestion.strategies import batches
 from tests.ingestion.test_merge_rules import person
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(one=batches(), other=batches())
 def test_what_went_what_came_and_what_stayed_add_up(tmp_path, one, other):
     first, second = (write_snapshot(tmp_path.as_uri(), part.tables, Beside(), {}) for part in (one, other))
@@ -44,7 +44,7 @@ def test_what_went_what_came_and_what_stayed_add_up(tmp_path, one, other):
     assert there["boxes_changed"] == back["boxes_changed"]
 
 
-@settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(one=batches())
 def test_nothing_leads_from_a_snapshot_to_itself(tmp_path, one):
     snapshot = write_snapshot(tmp_path.as_uri(), one.tables, Beside(), {})
@@ -56,7 +56,7 @@ def test_nothing_leads_from_a_snapshot_to_itself(tmp_path, one):
     assert not any(found["examples"].values())
 
 
-@settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(one=batches())
 def test_boxes_that_came_another_way_are_what_they_were(tmp_path, one):
     boxes = one.tables.boxes
@@ -131,7 +131,7 @@ def test_many_boxes_at_the_very_same_place_take_time_by_their_number_not_by_its_
 
 
 @given(st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 def test_boxes_on_one_another_are_paired_as_if_every_pair_were_looked_at(random):
     sides = [_crowd(random, name) for name in "ab"]
 

@@ -73,7 +73,7 @@ def _without_groups(merged):
 
 
 @given(choosy())
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 def test_merging_twice_is_equal_to_the_last_row(made):
     found, how = made
 
@@ -81,7 +81,7 @@ def test_merging_twice_is_equal_to_the_last_row(made):
 
 
 @given(sequences(), rules())
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 def test_a_batch_that_comes_twice_counts_once(found, how):
     once = merge_snapshots(found, how)
 
@@ -99,7 +99,7 @@ def test_a_batch_that_comes_twice_counts_once(found, how):
 
 
 @given(sequences(min_size=1, max_size=1), sections(), st.integers(1, 3))
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 def test_one_batch_alone_or_with_itself_keeps_every_frame_source_and_box(found, section, times):
     """merge(a) = merge(a, a) = a."""
     merged = merge_snapshots(found * times, MergeRules(merge=section, **NO_DRAWS))
@@ -114,7 +114,7 @@ def test_one_batch_alone_or_with_itself_keeps_every_frame_source_and_box(found, 
 
 
 @given(sequences(min_size=2), sections())
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 def test_what_is_merged_and_merged_again_with_itself_stays_as_it_is(found, section):
     how = MergeRules(merge=section, **NO_DRAWS)
     once = merge_snapshots(found, how)
@@ -124,7 +124,7 @@ def test_what_is_merged_and_merged_again_with_itself_stays_as_it_is(found, secti
 
 
 @given(sequences(min_size=2), rules(), sections())
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_a_merged_snapshot_merged_again_keeps_its_splits_and_drive_groups_whatever_the_rules(found, how, section):
     once = NamedSnapshot("merged", merge_snapshots(found, how).tables, placed=True)
     drawn = {"holdout": HoldoutSection(fraction=0.5, seed=9), "splits": SplitSection(val_fraction=0.5, seed=9)}
@@ -135,7 +135,7 @@ def test_a_merged_snapshot_merged_again_keeps_its_splits_and_drive_groups_whatev
 
 
 @given(sequences(min_size=3), rules(), st.sampled_from(["drive_group", "day"]))
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_a_batch_that_is_merged_onto_a_merged_snapshot_moves_none_of_its_frames(found, how, by):
     first = merge_snapshots(found[:-2], how).tables
     second = merge_snapshots(found[-2:-1], how).tables
@@ -150,7 +150,7 @@ def test_a_batch_that_is_merged_onto_a_merged_snapshot_moves_none_of_its_frames(
 
 
 @given(sequences(min_size=2), sections(SYMMETRIC), st.randoms(use_true_random=False), st.booleans())
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_under_symmetric_rules_without_an_order_of_arrival_every_order_gives_the_same_bytes(
     found, section, random, alike
 ):
@@ -166,7 +166,7 @@ def test_under_symmetric_rules_without_an_order_of_arrival_every_order_gives_the
 
 
 @given(sequences(min_size=2), sections(SYMMETRIC), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 def test_under_symmetric_rules_arrival_decides_names_and_splits_of_drive_groups_and_nothing_else(
     found, section, random
 ):
@@ -181,7 +181,7 @@ def test_under_symmetric_rules_arrival_decides_names_and_splits_of_drive_groups_
 
 
 @given(choosy())
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 def test_merging_changes_none_of_its_inputs(made):
     found, how = made
     before = [snapshot_id(batch.tables) for batch in found]
@@ -194,7 +194,7 @@ def test_merging_changes_none_of_its_inputs(made):
 
 
 @given(choosy())
-@settings(deadline=None, max_examples=8)
+@settings(max_examples=8)
 def test_what_comes_in_is_kept_shared_or_left_out(made):
     found, how = made
     counts = merge_snapshots(found, how).counts
@@ -209,7 +209,7 @@ def test_what_comes_in_is_kept_shared_or_left_out(made):
 
 
 @given(sequences(), rules(), st.randoms(use_true_random=False))
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 def test_the_snapshot_is_the_same_for_any_order_and_sharding_of_the_rows_and_any_place(found, how, random):
     def scattered(table):
         rows = list(range(table.num_rows))
@@ -231,7 +231,7 @@ def test_the_snapshot_is_the_same_for_any_order_and_sharding_of_the_rows_and_any
 
 
 @given(sequences(min_size=2), sections(), st.integers(0, 3), st.booleans())
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 def test_a_batch_that_is_appended_moves_no_frame_to_another_split(found, section, seed, balance):
     splits = SplitSection(val_fraction=0.5, balance=balance)
     how = MergeRules(merge=section, holdout=HoldoutSection(fraction=0.3, seed=seed), splits=splits)
@@ -244,7 +244,7 @@ def test_a_batch_that_is_appended_moves_no_frame_to_another_split(found, section
 
 
 @given(choosy())
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 def test_every_box_has_its_frame_and_every_frame_a_source(made):
     found, how = made
     tables = merge_snapshots(found, how).tables
@@ -255,7 +255,7 @@ def test_every_box_has_its_frame_and_every_frame_a_source(made):
 
 
 @given(choosy())
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 def test_every_frame_left_out_is_named_once_with_a_reason(made):
     found, how = made
     merged = merge_snapshots(found, how)
@@ -268,7 +268,7 @@ def test_every_frame_left_out_is_named_once_with_a_reason(made):
 
 
 @given(sequences(min_size=2), rules())
-@settings(deadline=None, max_examples=5)
+@settings(max_examples=5)
 def test_predictions_stay_each_once_and_make_no_class_annotated(found, how):
     def guesses(tables):
         said = ("frame_id", "class_name", "x1", "x2", "ignore", "score", "origin")

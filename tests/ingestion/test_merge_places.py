@@ -27,7 +27,7 @@ _SIGHTINGS = st.lists(
     fraction=st.sampled_from([0.0, 0.4]),
     held=st.booleans(),
 )
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_tables_are_placed_as_the_frames_one_after_the_other(arrivals, fixed, fraction, held):
     sightings = [(name, [Sighting(*seen) for seen in some]) for name, some in arrivals]
     drives = sorted({seen[1] for _, some in arrivals for seen in some})

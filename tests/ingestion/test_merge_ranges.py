@@ -36,7 +36,7 @@ def _united(found, how, at_once, voice):
     return [table.to_pylist() for table in tables], dict(united.once), dict(united.box_counts), united.boxes_leaked
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(sequences(), rules(), st.integers(1, 24), st.sampled_from(["first", "most", "none"]))
 def test_tables_and_conflicts_do_not_depend_on_how_many_are_looked_at_together(found, how, at_once, whose):
     voice = Voice(whose, {}, "first")

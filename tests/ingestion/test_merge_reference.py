@@ -30,7 +30,7 @@ class Box(NamedTuple):
 
 
 @given(_people, st.permutations(NAMES), st.sampled_from(RULES), st.sampled_from([1, 2, 3, 0.5, 1.0]))
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 def test_a_merge_decides_what_the_rules_say_when_they_are_followed_box_by_box(people, names, rule, quorum):
     ious = {"same_box_min_iou": MIN_IOU, "consensus_min_iou": MIN_IOU}
     contributors = [_person(name, *said) for name, said in zip(names, people, strict=False)]

@@ -66,7 +66,7 @@ def gather(made, files):
     return collect(CollectRequest(made, CAMPAIGNS, returns))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(snapshots(), RETURNS)
 def test_ac_c4_collecting_twice_is_collecting_once(made, files):
     once = gather(made, files)
@@ -76,7 +76,7 @@ def test_ac_c4_collecting_twice_is_collecting_once(made, files):
     assert snapshot_id(twice.tables) == snapshot_id(once.tables)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(snapshots(), RETURNS, st.randoms())
 def test_the_order_of_files_changes_nothing(made, files, random):
     shuffled = random.sample(files, len(files))
@@ -87,13 +87,13 @@ def test_the_order_of_files_changes_nothing(made, files, random):
     assert one.counts == two.counts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(snapshots(), RETURNS)
 def test_the_same_files_under_other_names_change_nothing(made, files):
     assert snapshot_id(gather(made, files).tables) == snapshot_id(gather(made, files * 2).tables)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(snapshots(), RETURNS)
 def test_everything_that_came_in_is_accounted_for(made, files):
     counts = gather(made, files).counts
@@ -108,7 +108,7 @@ def test_everything_that_came_in_is_accounted_for(made, files):
     assert counts["prelabels_answered"] == add("prelabels", "confirmed", "moved", "reclassified", "rejected")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(snapshots(), RETURNS)
 def test_frames_sources_and_classes_somebody_looked_for_are_never_lost(made, files):
     after = gather(made, files).tables
@@ -119,7 +119,7 @@ def test_frames_sources_and_classes_somebody_looked_for_are_never_lost(made, fil
         assert set(before["annotated_classes"]) <= set(now["annotated_classes"])
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(snapshots(), RETURNS, RETURNS)
 def test_collecting_what_came_first_and_then_all_is_collecting_all(made, early, late):
     step = gather(gather(made, early).tables, early + late)

@@ -102,7 +102,7 @@ def test_a_set_whose_ids_start_at_zero_gives_its_known_numbers():
     _same(evaluation, {_NAMES[name]: value for name, value in expected["metrics"].items()})
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(0, 2**32))
 def test_any_set_with_distinct_scores_gives_the_numbers_of_pycocotools(seed):
     truth, predictions = random_coco(seed)

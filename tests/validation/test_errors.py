@@ -120,7 +120,7 @@ def test_objects_that_nobody_saw_cost_what_their_class_lacks_even_where_none_is_
     assert delta.of("Miss") == pytest.approx((1.0 + 50 / 101) / 2)
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32))
 def test_kinds_add_up_to_wrong_detections_and_missed_objects_and_deltas_start_from_ap50(seed):
     truth, predictions = random_coco(seed)
@@ -140,7 +140,7 @@ def test_kinds_add_up_to_wrong_detections_and_missed_objects_and_deltas_start_fr
         assert all(found >= -1e-12 for found in (evaluation.delta_ap.false, evaluation.delta_ap.of("Bkg")))
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(st.integers(0, 2**32))
 def test_the_order_of_the_tables_changes_no_kind(seed):
     truth, predictions = random_coco(seed)

@@ -205,7 +205,7 @@ def test_what_is_not_there_is_not_found(tmp_path):
         _of(tmp_path / "nothing.json", tmp_path / "nothing.json")
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 2**32))
 def test_without_ties_mode_strict_and_mode_coco_say_the_same(seed):
     truth, predictions = random_coco(seed)

@@ -121,7 +121,7 @@ def test_ac_d4_equal_scores_give_the_same_numbers_in_any_file_order(seed):
     assert _said(evaluate(turned)) == _said(evaluate(request))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32), st.integers(0, 2**32))
 def test_ac_d6_no_number_depends_on_the_order_of_frames_boxes_or_predictions(seed, order):
     """AC-D6: order invariance, slices and confusion included."""
@@ -272,7 +272,7 @@ def test_a_frame_that_is_there_twice_is_an_error():
         evaluate(simple(PERFECT_TRUTH, PERFECT_FOUND, frames=frames))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.integers(0, 2**32))
 def test_the_truth_scores_one_against_itself(seed):
     truth, _ = random_coco(seed)
@@ -283,7 +283,7 @@ def test_the_truth_scores_one_against_itself(seed):
     assert numbers["AP"] is None or numbers["AP"] == pytest.approx(1.0)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32))
 def test_ac_d16_ac_d17_the_confusion_matrix_adds_up_to_objects_and_detections(seed):
     """AC-D16, AC-D17: one matching, so margins are the counts of precision and recall, and support is the input's."""

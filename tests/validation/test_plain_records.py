@@ -6,7 +6,7 @@ import struct
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from driveflow.errors import InvalidInputError
@@ -30,7 +30,6 @@ def _bits(value):
     return struct.pack("<d", value)
 
 
-@settings(deadline=None)
 @given(st.floats(allow_nan=False, allow_infinity=False, width=64), st.sampled_from(SPELLED))
 def test_a_number_is_the_double_nearest_to_what_is_written_or_is_not_read(value, spelled):
     text = spelled.format(value)
@@ -42,7 +41,6 @@ def test_a_number_is_the_double_nearest_to_what_is_written_or_is_not_read(value,
         assert _bits(columns.numbers["score"][0]) == _bits(msgspec.json.decode(text, type=float))
 
 
-@settings(deadline=None)
 @given(st.integers(0, 10**18 - 1), st.integers(-60, 60))
 def test_every_mantissa_of_up_to_18_digits_is_read_with_any_power_up_to_60(mantissa, power):
     columns, _ = _read(f'{{"id": 1, "bbox": [{mantissa}e{power}, 1, 1, 1]}}')
@@ -50,7 +48,6 @@ def test_every_mantissa_of_up_to_18_digits_is_read_with_any_power_up_to_60(manti
     assert _bits(columns.corners[0, 0]) == _bits(float(f"{mantissa}e{power}"))
 
 
-@settings(deadline=None)
 @given(st.text("0123456789.eE+-", min_size=1, max_size=30))
 def test_a_number_that_is_not_asked_for_is_skipped_where_it_is_one_of_json(text):
     columns, _ = _read(f'{{"id": 1, "bbox": [1, 2, 3, 4], "other": {text}}}')
@@ -113,7 +110,6 @@ def test_fields_stand_in_any_order_and_what_nobody_asked_for_is_skipped():
     assert columns.size.tolist() == [[3, 4], [1, 1], [3, 4]]
 
 
-@settings(deadline=None)
 @given(st.integers(0, 200))
 def test_the_rest_begins_behind_the_last_whole_record_wherever_the_data_end(cut):
     data = ", ".join(json.dumps(_record(id=number)) for number in range(1, 5)).encode()

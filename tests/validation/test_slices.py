@@ -208,7 +208,7 @@ def _everything(evaluation: Evaluation) -> tuple[int, int, int]:
     return sum(p.right for p in points), sum(p.missed for p in points), sum(p.false for p in points)
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 2**32))
 def test_the_values_of_a_dimension_add_up_to_the_whole(seed):
     truth, predictions = random_coco(seed)
@@ -263,7 +263,7 @@ def test_what_cannot_be_crossed_is_refused(word, message):
         sections_of([word])
 
 
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(0, 2**32))
 def test_the_values_counted_in_one_pass_are_those_of_slices_cut_one_by_one(seed):
     truth, predictions = random_coco(seed)

@@ -124,9 +124,7 @@ def _texts(row, carries):
     return canonical_json({key: value for key, value in json.loads(row["attributes"]).items() if judge(key, value)})
 
 
-_FEW = settings(
-    max_examples=5, deadline=None, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate)
-)
+_FEW = settings(max_examples=5, suppress_health_check=list(HealthCheck), phases=(Phase.reuse, Phase.generate))
 
 
 @pytest.mark.parametrize("name", sorted(WRITERS))

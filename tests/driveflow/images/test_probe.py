@@ -241,13 +241,12 @@ def test_no_warning_escapes_from_any_thread():
         assert warnings.filters[0][0] == "error"
 
 
-@settings(deadline=None)
 @given(st.binary(max_size=400))
 def test_any_bytes_give_a_probe_or_a_reason(data):
     assert code_of(data) in CODES | {""}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(
     kind=st.sampled_from(["JPEG", "PNG", "WEBP", "GIF", "TIFF", "BMP"]),
     edits=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=6),

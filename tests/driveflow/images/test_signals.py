@@ -2,7 +2,7 @@ import csv
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from driveflow.images.hashes import hamming_bits, phash64
@@ -45,7 +45,6 @@ def test_mirrored_and_look_alike_pictures_are_far_apart(derived):
     assert min(hamming_bits(derived[pair["a"]], derived[pair["b"]]) for pair in pairs) > 16
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**20), width=st.integers(2, 90), height=st.integers(2, 90))
 def test_a_hash_depends_on_pixels_only(seed, width, height):
     pixels = scene(seed, width, height)[:, :, 0]
@@ -128,7 +127,6 @@ def test_pictures_of_any_size_are_measured(size):
     assert found.edge_ratio > 0
 
 
-@settings(deadline=None)
 @given(seed=st.integers(0, 2**20), width=st.integers(3, 200), height=st.integers(3, 200))
 def test_sums_of_compiled_code_are_those_of_plain_numpy(seed, width, height):
     pixels = scene(seed, width, height, noise=20)

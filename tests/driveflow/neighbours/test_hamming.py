@@ -2,7 +2,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from driveflow.neighbours.hamming import HammingIndex, Near, distances_bits, leaders
@@ -37,7 +37,6 @@ def by_definition(codes: list[int], radius: int) -> tuple[list[int], list[int]]:
     return [leader for leader, _ in found], [distance for _, distance in found]
 
 
-@settings(deadline=None)
 @given(codes=runs_of_codes(), radius=st.integers(0, 20))
 def test_the_index_gives_exactly_the_leader_rule(codes, radius):
     result = leaders(np.array(codes, np.uint64), radius)
@@ -65,7 +64,6 @@ def test_thousands_of_leaders_in_buckets_give_exactly_the_leader_rule(radius):
             kept.append(position)
 
 
-@settings(deadline=None)
 @given(codes=runs_of_codes(), radius=st.integers(0, 20))
 def test_every_follower_lies_within_the_radius_of_a_leader(codes, radius):
     array = np.array(codes, np.uint64)

@@ -27,7 +27,7 @@ def array(codes: list[int]) -> np.ndarray:
     return np.array(codes, np.uint64)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(codes=CODES, before=CODES, min_bits=st.integers(1, 12), company=st.integers(0, 4))
 def test_a_code_is_as_far_from_others_as_a_plain_search_says(codes, before, min_bits, company):
     rule = Isolation(min_bits, company, 1_000)
@@ -35,7 +35,7 @@ def test_a_code_is_as_far_from_others_as_a_plain_search_says(codes, before, min_
     assert isolated(array(codes), array(before), rule).tolist() == plain(codes, before, rule)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(codes=CODES, enough=st.integers(1, 10))
 def test_where_few_are_wanted_the_farthest_are_told(codes, enough):
     rule = Isolation(6, 2, enough)

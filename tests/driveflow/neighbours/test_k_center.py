@@ -40,7 +40,7 @@ def test_the_farthest_row_is_chosen_each_time_as_the_plain_loop_does(dimensions,
     assert (found.order.tolist(), found.distance.tolist()) == _plain(vectors, 120, start)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**20), st.integers(1, 40), st.integers(0, 45))
 def test_any_rows_are_chosen_as_the_plain_loop_does(seed, rows, count):
     vectors = walk(rows, 3, seed, step=0.01)

@@ -22,7 +22,7 @@ def memberships(groups: list[list[int]], times: list[int]) -> Memberships:
     return Memberships(starts, flat, time_ns, nowhere, nowhere, nowhere)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     seed=st.integers(0, 99),
     old=st.integers(0, 30),

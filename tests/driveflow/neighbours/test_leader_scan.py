@@ -82,7 +82,7 @@ def test_ten_thousand_leaders_of_two_groups_are_found_as_by_a_look_at_each(bits,
     assert found.leader.tolist() == expected.tolist()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.integers(0, 15), st.integers(0, 3), st.integers(0, 20)), max_size=40), st.integers(0, 6))
 def test_the_window_and_the_groups_are_those_of_a_plain_search(rows, window):
     codes = np.array([code for code, _, _ in rows], np.uint64)

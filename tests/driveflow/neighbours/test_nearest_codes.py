@@ -17,7 +17,7 @@ def plain(asked: np.ndarray, own: np.ndarray, others: np.ndarray, groups: np.nda
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     seed=st.integers(0, 999),
     count=st.sampled_from([0, 1, 5, 300, 2_500]),

@@ -10,7 +10,7 @@ from driveflow.neighbours.projection import fit
 from tests.driveflow.neighbours.made import walk
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(0, 2**20), st.integers(25, 90), st.sampled_from([0.001, 0.05, 0.3]), st.none() | st.floats(0, 0.5))
 def test_products_of_coordinates_are_no_less_than_the_cosines(seed, dimensions, step, limit):
     rows, others = walk(120, dimensions, seed, step), walk(60, dimensions, seed + 1, step)

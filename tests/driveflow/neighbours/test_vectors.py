@@ -55,7 +55,7 @@ def test_every_item_follows_the_nearest_leader_that_came_first_whatever_the_bloc
     assert found.distance == pytest.approx(apart, abs=1.1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 2**20), st.integers(1, 50), st.booleans())
 def test_groups_windows_and_what_always_leads_mean_what_they_say(seed, count, windowed):
     random = np.random.default_rng(seed)
