@@ -9,7 +9,7 @@ import polars as pl
 from driveflow.formats.sniff import separator_of
 
 _MARK: Final = b"\xef\xbb\xbf"
-_PIECE_BYTES: Final = 1 << 20  # rows may be short, and each cell takes 16 bytes
+_PIECE_BYTES: Final = 256 << 10  # rows may be short, and each cell takes 16 bytes
 _MAX_ROW_BYTES: Final = 16 << 20
 _HEAD_BYTES: Final = 64 << 10
 
