@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
@@ -12,6 +13,7 @@ from driveflow.formats.json_items import is_balanced, memory_of
 
 _MAX_DEPTH: Final = 20  # of attributes; what is nested deeper is left out
 _MARK: Final = b"\xef\xbb\xbf"
+_BYTE: Final = re.compile(r"\(byte (\d+)\)")  # where a decoder stopped, in its own words
 _SMALL_BYTES: Final = 4 << 20  # of JSON that takes little memory, whatever it is
 _LARGE_BYTES: Final = 32 << 20  # of JSON that is not repaired as a whole
 
@@ -38,9 +40,15 @@ def strict_json(data: bytes) -> bytes:
         if len(text) > _LARGE_BYTES and is_balanced(text):
             return text  # its items are repaired one by one
         if len(text) > _LARGE_BYTES:
-            raise JsonTextError(f"no JSON: {error}"[:200]) from None
+            raise JsonTextError(f"no JSON: {error}"[:200], _line_of(error, text)) from None
         return msgspec.json.encode(_repaired(text))
     return text
+
+
+def _line_of(error: Exception, text: bytes) -> int:
+    """Return the line of `text` that a decoder stopped in."""
+    stopped = _BYTE.search(str(error))
+    return text.count(b"\n", 0, int(stopped[1]) if stopped else len(text)) + 1
 
 
 def value_of(text: bytes | memoryview, most_bytes: int = 384 << 20) -> object:

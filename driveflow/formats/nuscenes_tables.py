@@ -214,12 +214,11 @@ def read_tables(files: LabelFiles, folder: str) -> NuscenesTables:
 
 
 def _read_records(tables: NuscenesTables, name: str, data: bytes, kind: type[_Record]) -> list[_Record]:
-    if len(data) > _LARGE_BYTES:
-        return list(_read_each(tables, name, data, kind))
     try:
         return msgspec.json.decode(data, type=list[kind])  # type: ignore[valid-type]
     except (msgspec.DecodeError, RecursionError):
-        pass
+        if len(data) > _LARGE_BYTES:
+            return list(_read_each(tables, name, data, kind))
     try:
         value = json.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:

@@ -24,7 +24,7 @@ from driveflow.formats.sniff import Sniffer
 from driveflow.formats.source_split import split_of_file_name, split_of_folders
 
 _ROOTS: Final = ("openlabel", "vcd", "VCD")
-_MAX_BYTES: Final = 768 << 20  # of a document, which is in memory as a whole
+_MAX_BYTES: Final = 2 << 30  # of a document, which is in memory as a whole
 _NOT_READ: Final = ("actions", "events", "contexts", "relations", "tags")
 Object = Mapping[str, object]
 

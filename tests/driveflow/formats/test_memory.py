@@ -22,7 +22,7 @@ from driveflow.formats import (
 from driveflow.formats.catalog import FORMATS
 from driveflow.formats.csv_table import CsvTableError, read_tables
 from driveflow.formats.json_items import JsonItems, is_balanced
-from driveflow.formats.json_text import JsonTextError, value_of
+from driveflow.formats.json_text import JsonTextError, strict_json, value_of
 from driveflow.formats.xml_tree import XmlError, iter_xml, read_xml
 from tests.driveflow.formats.in_memory import InMemory, looked_for, problems
 
@@ -194,6 +194,16 @@ def test_json_that_takes_too_much_memory_is_refused_before_it_is_decoded(monkeyp
     with pytest.raises(JsonTextError, match="it takes about 1 MiB of memory, 0 MiB are the most"):
         value_of(b"[" + b"{}," * 6000 + b"{}]", 1 << 19)
     assert value_of(b"[" + b"{}," * 6000 + b"{}]", 1 << 22) == [{}] * 6001
+
+
+@pytest.mark.parametrize(("text", "line"), [(b"[\n{]", 2), (b'[\n1,\n{"token": ', 3)])
+def test_a_large_file_that_is_no_json_is_named_with_its_line_too(monkeypatch, text, line):
+    monkeypatch.setattr(json_text, "_LARGE_BYTES", 1)
+
+    with pytest.raises(JsonTextError) as refused:
+        strict_json(text)
+
+    assert refused.value.line == line
 
 
 def test_in_a_large_file_items_that_are_no_json_cost_themselves(monkeypatch):
