@@ -163,6 +163,5 @@ def test_a_workspace_that_cannot_be_written_is_told_in_one_line(tmp_path, capsys
 
     code, _, err = call(capsys, "data", "import", str(batch), "--as", "b", "-w", str(tmp_path / "file" / "ws"))
 
-    assert (code, err.count("\n")) == (1, 1)
-    assert "Cannot write" in err
-    assert "Not a directory" in err
+    assert (code, err.count("\n")) == (2, 1)
+    assert f"{tmp_path / 'file'} is a file, and should be a folder" in err

@@ -48,6 +48,7 @@ def _start(words, kill_at):
 
     def hook(event, args):
         is_change = event in _CHANGES or (event == "open" and args[2] & _WRITING)
+        is_change = is_change and not isinstance(args[0], int)  # which is a file that is open already
         if is_change and os.fspath(args[0] or "").startswith(workspace):
             seen[0] += 1
             if seen[0] == kill_at:
