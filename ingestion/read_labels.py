@@ -8,6 +8,7 @@ from driveflow.errors import NotFoundError
 from driveflow.flow.sections import BatchSection
 from driveflow.formats.catalog import FORMATS
 from driveflow.formats.detect import detect_formats
+from driveflow.formats.export_added import without_added
 from driveflow.formats.label_set import LabelProblem, LabelSet
 from driveflow.formats.near_time import TimedPaths
 from ingestion.batch_files import BatchFiles
@@ -55,6 +56,7 @@ def read_batch_labels(files: BatchFiles, section: BatchSection) -> BatchLabels:
             f"Batch {section.name!r} states format {kind}, but holds no {kind} labels; "
             "format: folder would import it without labels."
         )
+    labels = without_added(labels, kind, files)
     others = tuple(name for name in found[1:] if name != _RECORDING)
     return BatchLabels(labels if kind == _RECORDING else _with_times(labels, files), kind, others)
 

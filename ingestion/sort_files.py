@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from driveflow.formats.export_folder import MARKER
+from driveflow.formats.export_added import MARKER
 from driveflow.formats.file_kinds import kind_of
 from driveflow.formats.picture_finder import bare_stem
 from ingestion.batch_files import BatchFile, BatchFiles

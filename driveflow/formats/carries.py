@@ -101,6 +101,7 @@ class Carries:
     frame_attributes: Callable[[str, Json], bool] | None = None  # no place for them: text goes to metadata.csv
     annotator: bool = False
     beyond_edge: bool = True
+    adds: Mapping[str, Json] = field(default_factory=dict)  # attributes that all boxes have there; null: of any value
     spelled: Callable[[str], str] = plain_name
 
     def fits(self, key: str, value: Json, *, ignored: bool = False) -> bool:

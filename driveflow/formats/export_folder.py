@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from driveflow.canonical import Json, canonical_json
 from driveflow.errors import NotFoundError, UsageError
 from driveflow.formats.export import Export, Written
+from driveflow.formats.export_added import MARKER, added_to
 from driveflow.formats.losses import refuse_losses
 from driveflow.formats.whole_file import write_text
 from driveflow.formats.writers import WRITERS, LabelWriter
@@ -19,9 +20,6 @@ from driveflow.snapshots import Snapshot
 from driveflow.storage.local import told
 from driveflow.storage.uris import is_address
 from driveflow.withdrawn import withdrawn_among
-
-MARKER: Final = "export.json"
-"""Written last: what the export is of, what it holds and what it leaves out."""
 
 _HALF: Final = "export-begun.json"
 
@@ -80,7 +78,7 @@ def export_to(
         folder.mkdir(parents=True, exist_ok=True)
         write_text(folder / _HALF, canonical_json({**request.wanted(), "withdrawn": gone}))
     written = writer.write(export, folder)
-    write_text(folder / MARKER, canonical_json(_told(request, export, written, gone)) + "\n")
+    write_text(folder / MARKER, canonical_json(_told(request, export, writer, written, gone)) + "\n")
     (folder / _HALF).unlink()
     return _read(folder / MARKER)
 
@@ -137,7 +135,7 @@ def _export(request: ExportRequest, read: Callable[[str], bytes], progress: Prog
     return export if writer.carries.partly else export.narrowed()
 
 
-def _told(request: ExportRequest, export: Export, written: Written, gone: int) -> dict[str, Json]:
+def _told(request: ExportRequest, export: Export, writer: LabelWriter, written: Written, gone: int) -> dict[str, Json]:
     left_out = list(written.left_out)
     unknown = [name for name in request.snapshot.classes if name not in export.classes]
     if unknown:
@@ -145,4 +143,5 @@ def _told(request: ExportRequest, export: Export, written: Written, gone: int) -
     if gone:
         left_out.append(f"{gone} frames of the snapshot are withdrawn.")
     counts = {"frames": written.frames, "boxes": written.boxes, "withdrawn": gone}
-    return {**request.wanted(), **counts, "left_out": left_out}
+    adds = added_to(export.boxes, writer.carries)
+    return {**request.wanted(), **counts, "adds": adds, "left_out": left_out}

@@ -29,7 +29,7 @@ def _kind(key: str, value: Json) -> str:
 
 CVAT: Final = Carries(
     title="CVAT", ignore="every class", spelled=xml_name, keys=is_xml,
-    attributes={"track_id": label}, other_attributes=_cell, kind=_kind,
+    attributes={"track_id": label}, other_attributes=_cell, kind=_kind, adds={"occluded": False},
 )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def _type(class_name: str) -> str:
 OPENLABEL: Final = Carries(
     title="OpenLABEL", ignore="yes", flags=_FLAGS, scores=True,
     attributes=dict.fromkeys(_RESERVED, nothing), other_attributes=_value,
-    keys=_key, frame_attributes=_of_frame, spelled=_type,
+    keys=_key, frame_attributes=_of_frame, spelled=_type, adds={"track_id": None},
 )  # fmt: skip
 
 

@@ -30,6 +30,7 @@ def _no_turn(value: Json) -> bool:
 VOC: Final = Carries(
     title="Pascal VOC", ignore="every class", beyond_edge=False, spelled=xml_name, keys=is_xml,
     attributes={**dict.fromkeys(_FLAGS, share), "track_id": label, "rotation": _no_turn}, other_attributes=_text,
+    adds={"difficult": False},
 )  # fmt: skip
 
 

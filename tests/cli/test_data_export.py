@@ -1,10 +1,13 @@
 """`driveflow data export`: into a folder that is new, whole or begun, and never with less than the snapshot has."""
 
 import json
+import shutil
 
 import pytest
 
 from driveflow.canonical import digest_bytes
+from driveflow.formats.writers import WRITERS
+from driveflow.snapshots import open_snapshot
 from tests.cli.calling import call
 from tests.ingestion.batches import coco, picture, write
 
@@ -37,6 +40,55 @@ def test_an_export_says_what_it_holds_and_comes_back_as_the_same_frames(workspac
     )
     assert code == 0
     assert json.loads(out)["counts"]["boxes"] == 2
+
+
+@pytest.mark.parametrize("label_format", sorted(WRITERS))
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_a_format_adds_to_all_boxes_is_not_taken_for_what_somebody_said(tmp_path, capsys, label_format, packed):
+    document = coco([(1, "a.jpg"), (2, "b.jpg")], [(1, 1, 1, (1, 2, 10, 20)), (2, 1, 2, (30.5, 2, 10, 20))])
+    batch = write(tmp_path / "may", {"a.jpg": picture(1), "b.jpg": picture(2), "labels.json": document})
+    workspace, back = tmp_path / "ws", tmp_path / "back" / "out"
+    assert call(capsys, "data", "import", str(batch), "--as", "may", "-w", str(workspace))[0] == 0
+    assert _export(capsys, workspace, back, "--format", label_format)[0] == 0
+    if packed:
+        shutil.make_archive(str(back), "zip", back)
+        shutil.rmtree(back)
+
+    assert call(capsys, "data", "import", str(back.parent), "--as", "back", "-w", str(workspace))[0] == 0
+    code, out, _ = call(capsys, "data", "diff", "may", "back", "-w", str(workspace), "-o", "json")
+
+    assert code == 0
+    assert {name: count for name, count in json.loads(out)["boxes"].items() if count} == {"unchanged": 2}
+
+
+def test_what_one_box_says_is_kept_though_the_format_says_it_of_all(tmp_path, capsys):
+    document = coco([(1, "a.jpg")], [(1, 1, 1, (1, 2, 10, 20)), (2, 1, 1, (30.5, 2, 10, 20))])
+    document["annotations"][0]["attributes"] = {"occluded": False}
+    batch = write(tmp_path / "may", {"a.jpg": picture(1), "labels.json": document})
+    workspace = tmp_path / "ws"
+    assert call(capsys, "data", "import", str(batch), "--as", "may", "-w", str(workspace))[0] == 0
+    assert _export(capsys, workspace, tmp_path / "out", "--format", "cvat")[0] == 0
+
+    assert call(capsys, "data", "import", str(tmp_path / "out"), "--as", "back", "-w", str(workspace))[0] == 0
+    code, out, _ = call(capsys, "data", "diff", "may", "back", "-w", str(workspace), "-o", "json")
+
+    assert code == 0
+    assert {name: count for name, count in json.loads(out)["boxes"].items() if count} == {"changed": 1, "unchanged": 1}
+
+
+@pytest.mark.parametrize(
+    "marker", ["[]", '{"snapshot_id": 1}', '{"snapshot_id":"s","format":"coco","adds":["occluded"]}']
+)
+def test_a_marker_that_is_not_of_this_format_takes_nothing_away(tmp_path, capsys, marker):
+    said = '<box label="car" occluded="0" xtl="1" ytl="2" xbr="10" ybr="20"/>'
+    files = {"annotations.xml": f'<annotations><image id="0" name="a.jpg">{said}</image></annotations>'}
+    batch = write(tmp_path / "may", {"a.jpg": picture(1), "export.json": marker, **files})
+
+    code, out, _ = call(capsys, "data", "import", str(batch), "--as", "may", "-w", str(tmp_path / "ws"), "-o", "json")
+
+    assert code == 0
+    boxes = open_snapshot((tmp_path / "ws/store/snapshots" / json.loads(out)["snapshot"]).as_uri()).boxes()
+    assert boxes["attributes"].to_pylist() == ['{"occluded":false}']
 
 
 def test_what_a_format_cannot_carry_ends_the_export_before_anything_is_written(workspace, tmp_path, capsys):
@@ -111,7 +163,7 @@ def test_an_export_with_frames_that_were_withdrawn_since_is_refused(workspace, t
     _export(capsys, workspace, out, "--format", "coco", "--lossy")
     if stopped:
         told = json.loads((out / "export.json").read_text())
-        begun = {key: value for key, value in told.items() if key not in {"frames", "boxes", "left_out"}}
+        begun = {key: value for key, value in told.items() if key not in {"frames", "boxes", "adds", "left_out"}}
         (out / "export-begun.json").write_text(json.dumps(begun))
         (out / "export.json").unlink()
     assert call(capsys, "data", "withdraw", "a.jpg", "--reason", "law", "-y", "-w", str(workspace))[0] == 0
