@@ -13,15 +13,14 @@ from filtering.corner_cases import SELECTION
 from labeling.campaigns import list_campaigns
 from tests.components.made_steps import context, pictures_snapshot
 
+SETTINGS = {"labeling": write_section(LabelingSection()), "flow": "city", "purpose": "train", "aliases": {}}
+
 
 @pytest.mark.parametrize(
     ("labeled", "why"), [(True, " Every kept frame of train and val has its labels."), (False, "")]
 )
 def test_a_hand_off_of_nothing_is_a_note_that_says_whether_everything_is_labeled(tmp_path, labeled, why):
-    step = context(
-        tmp_path,
-        {"labeling": write_section(LabelingSection()), "flow": "city", "purpose": "train", "aliases": {}},
-    )
+    step = context(tmp_path, SETTINGS)
     four = pictures_snapshot(step.place.store)
     done = [bool(row) for row in four.frames()["annotated_classes"].to_pylist()]
     kept = four.tables().only(four.frames()["frame_id"].filter(pa.array(done)))
@@ -34,8 +33,7 @@ def test_a_hand_off_of_nothing_is_a_note_that_says_whether_everything_is_labeled
 
 
 def test_a_hand_off_of_what_is_out_already_names_how_many_frames_are_awaited(tmp_path):
-    settings = {"labeling": write_section(LabelingSection()), "flow": "city", "purpose": "train", "aliases": {}}
-    step = context(tmp_path, settings)
+    step = context(tmp_path, SETTINGS)
     four = pictures_snapshot(step.place.store)
     lacking = [not row for row in four.frames()["annotated_classes"].to_pylist()]
     ids = four.frames()["frame_id"].filter(pa.array(lacking)).to_pylist()
@@ -55,13 +53,17 @@ def test_a_hand_off_of_what_is_out_already_names_how_many_frames_are_awaited(tmp
     )
 
 
-def test_no_campaign_is_complete_that_the_ledger_does_not_know(tmp_path, monkeypatch):
-    settings = {"labeling": write_section(LabelingSection()), "flow": "city", "purpose": "train", "aliases": {}}
-    step = context(tmp_path, settings)
-    four = pictures_snapshot(step.place.store)
+def _all_picked(store):
+    """Return the inputs of a hand-off of every frame of a snapshot with pictures."""
+    four = pictures_snapshot(store)
     rows = [{"frame_id": name, "rank": 0, "reason": "", "rule": ""} for name in four.frames()["frame_id"].to_pylist()]
-    picked = put_table(step.place.store, pa.Table.from_pylist(rows, SELECTION))
-    inputs = {"snapshot": four.uri, "selection": picked, "predictions": ""}
+    picked = put_table(store, pa.Table.from_pylist(rows, SELECTION))
+    return {"snapshot": four.uri, "selection": picked, "predictions": ""}
+
+
+def test_no_campaign_is_complete_that_the_ledger_does_not_know(tmp_path, monkeypatch):
+    step = context(tmp_path, SETTINGS)
+    inputs = _all_picked(step.place.store)
 
     def down(*_):
         raise LedgerError("the database is down")
@@ -78,15 +80,11 @@ def test_no_campaign_is_complete_that_the_ledger_does_not_know(tmp_path, monkeyp
 
 
 def test_a_hand_off_of_frames_that_another_flow_sent_says_that_their_labels_go_there(tmp_path):
-    settings = {"labeling": write_section(LabelingSection()), "flow": "city", "purpose": "train", "aliases": {}}
-    step = context(tmp_path, settings)
-    four = pictures_snapshot(step.place.store)
-    rows = [{"frame_id": name, "rank": 0, "reason": "", "rule": ""} for name in four.frames()["frame_id"].to_pylist()]
-    picked = put_table(step.place.store, pa.Table.from_pylist(rows, SELECTION))
-    inputs = {"snapshot": four.uri, "selection": picked, "predictions": ""}
+    step = context(tmp_path, SETTINGS)
+    inputs = _all_picked(step.place.store)
 
     first = work(step, inputs)
-    second = work(context(tmp_path, {**settings, "flow": "town"}), inputs)
+    second = work(context(tmp_path, {**SETTINGS, "flow": "town"}), inputs)
 
     assert first.notes == ()
     assert second.notes[0].startswith("Selected frames are out in campaigns of other flows (2 of flow 'city'), and")
