@@ -9,7 +9,6 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from driveflow.as_polars import as_polars
 from driveflow.flow.sections import Dimension
 from driveflow.predicates import attribute
 
@@ -66,14 +65,14 @@ def _said(frames: pa.Table, key: str) -> pl.DataFrame:
 def _cameras(table: pa.Table | None) -> pl.DataFrame:
     if table is None:
         return _table([], [])
-    return as_polars(table.select(["frame_id", "camera"])).rename({"camera": "value"})
+    return pl.DataFrame(pl.from_arrow(table.select(["frame_id", "camera"]))).rename({"camera": "value"})
 
 
 def _cells(sources: pa.Table | None) -> pl.DataFrame:
     """Return the cell of lat and lon in which each frame was taken, named by its south-west corner."""
     if sources is None:
         return _table([], [])
-    table = as_polars(sources.select(["frame_id", "lat", "lon"]))
+    table = pl.DataFrame(pl.from_arrow(sources.select(["frame_id", "lat", "lon"])))
     table = table.filter(pl.col("lat").is_finite() & pl.col("lon").is_finite())
     cells = table.select("frame_id", *((pl.col(name) / CELL_DEG).floor().cast(pl.Int64) for name in ("lat", "lon")))
     distinct = cells.select("lat", "lon").unique()

@@ -8,7 +8,6 @@ from typing import Any, Final
 import polars as pl
 import pyarrow as pa
 
-from driveflow.as_polars import as_polars
 from driveflow.sun import sun_elevation_deg
 
 KEYS: Final = ("time_of_day", "timeofday")
@@ -78,7 +77,7 @@ def check_tags(frames: pa.Table, sources: pa.Table | None, signals: pa.Table | N
 
 
 def _tagged(frames: pa.Table) -> pl.DataFrame:
-    table = as_polars(frames.select(["frame_id", "attributes"]))
+    table = pl.DataFrame(pl.from_arrow(frames.select(["frame_id", "attributes"])))
     rows = []
     for text in table["attributes"].unique().drop_nulls().to_list():
         if any(key in text for key in KEYS):
@@ -103,7 +102,7 @@ def _measured(
 def _brightness(signals: pa.Table | None) -> pl.DataFrame:
     if signals is None:
         return pl.DataFrame(schema={"frame_id": pl.String, "value": pl.Float64})
-    table = as_polars(signals.select(["frame_id", "brightness"]))
+    table = pl.DataFrame(pl.from_arrow(signals.select(["frame_id", "brightness"])))
     return table.drop_nulls().select("frame_id", value=pl.col("brightness").cast(pl.Float64))
 
 
@@ -115,7 +114,7 @@ def _heights(tagged: pl.DataFrame, sources: pa.Table | None) -> pl.DataFrame:
     if sources is None:
         return pl.DataFrame(schema={"frame_id": pl.String, "value": pl.Float64})
     wanted = ["frame_id", "batch", "path", "captured_ns", "clock", "lat", "lon"]
-    table = as_polars(sources.select(wanted))
+    table = pl.DataFrame(pl.from_arrow(sources.select(wanted)))
     told = table.filter(
         pl.col("clock").is_in(list(CLOCKS))
         & pl.col("captured_ns").is_not_null()

@@ -3,7 +3,6 @@
 import polars as pl
 import pyarrow as pa
 
-from driveflow.as_polars import as_polars
 from driveflow.canonical import Json
 
 
@@ -13,11 +12,11 @@ def dropped_frames(decisions: pa.Table, sources: pa.Table, reason: str = "", mos
     `total` and `reasons` count all of them. `path` and `twin_path` are the first source as "batch/path", null where
     none is told of.
     """
-    rows = as_polars(decisions).filter(verdict="dropped")
+    rows = pl.DataFrame(pl.from_arrow(decisions)).filter(verdict="dropped")
     rows = rows.filter(reason=reason) if reason else rows
     counts = rows.group_by("reason").len().sort("reason")
     place = pl.concat_str("batch", "path", separator="/")
-    found = as_polars(sources.select(["frame_id", "batch", "path"]))
+    found = pl.DataFrame(pl.from_arrow(sources.select(["frame_id", "batch", "path"])))
     first = found.group_by("frame_id").agg(path=place.min())
     named = rows.join(first, on="frame_id", how="left").join(
         first.select(twin="frame_id", twin_path="path"), on="twin", how="left"

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import polars as pl
 import pyarrow.compute as pc
 
-from driveflow.as_polars import as_polars
 from driveflow.flow.sections import FilterSection, NearDuplicateSection
 from driveflow.snapshots import SnapshotTables
 
@@ -53,8 +52,8 @@ def _clock_stood(section: NearDuplicateSection, tables: SnapshotTables) -> Itera
     """Yield a sentence where frames of one camera and drive have one time: a floor takes all of them but one."""
     if not section.min_gap_s and not section.min_gap_m:
         return
-    train = as_polars(tables.frames.select(["frame_id", "split"])).filter(split="train")
-    seen = as_polars(tables.sources.select(["frame_id", "drive", "camera", "captured_ns"]))
+    train = pl.DataFrame(pl.from_arrow(tables.frames.select(["frame_id", "split"]))).filter(split="train")
+    seen = pl.DataFrame(pl.from_arrow(tables.sources.select(["frame_id", "drive", "camera", "captured_ns"])))
     places = seen.drop_nulls("captured_ns").unique().join(train, on="frame_id", how="semi")
     shared = places.filter(pl.struct("drive", "camera", "captured_ns").is_duplicated())["frame_id"].n_unique()
     if shared:

@@ -8,7 +8,6 @@ import numpy.typing as npt
 import polars as pl
 import pyarrow as pa
 
-from driveflow.as_polars import as_polars
 from driveflow.neighbours.leader_scan import NO_TIME
 from filtering.natural_order import dense_ranks, natural_ranks
 
@@ -99,7 +98,7 @@ def positions_m(lat: Floats, lon: Floats) -> Floats:
 def _seen(frame_ids: pa.Array | pa.ChunkedArray, sources: pa.Table) -> pl.DataFrame:
     """Return the sources of `frame_ids` by frame, batch and path; `frame` numbers them."""
     wanted = pl.DataFrame({"frame_id": pl.Series(frame_ids)}, schema={"frame_id": pl.String}).with_row_index("frame")
-    table = as_polars(sources.select(_COLUMNS))
+    table = pl.DataFrame(pl.from_arrow(sources.select(_COLUMNS)))
     found = table.join(wanted.with_columns(pl.col("frame").cast(pl.Int64)), on="frame_id", how="inner")
     return found.drop("frame_id").with_columns(pl.col("drive", "camera").fill_null("")).sort("frame", "batch", "path")
 

@@ -6,7 +6,6 @@ from typing import Final
 import polars as pl
 import pyarrow as pa
 
-from driveflow.as_polars import as_polars
 from driveflow.snapshots import SnapshotTables
 from filtering.places import first_places
 
@@ -36,5 +35,5 @@ def sample_drives(tables: SnapshotTables, frames: int, seed: int = 0) -> Snapsho
 
 
 def _first_sources(sources: pa.Table) -> pl.DataFrame:
-    table = as_polars(sources.select(["frame_id", "captured_ns", "batch", "path"]))
+    table = pl.DataFrame(pl.from_arrow(sources.select(["frame_id", "captured_ns", "batch", "path"])))
     return table.sort("frame_id", "batch", "path").unique("frame_id", keep="first")

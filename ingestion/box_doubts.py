@@ -1,8 +1,8 @@
 """Doubt that boxes of COCO are pixels of corner and size, where their pictures say otherwise."""
 
 import numpy as np
+import polars as pl
 
-from driveflow.as_polars import as_polars
 from driveflow.formats.box_shapes import MEANT, looked_at, meant_shape
 from driveflow.snapshots import SnapshotTables
 from ingestion.disputes import CORNERS
@@ -13,8 +13,8 @@ def box_doubts(tables: SnapshotTables, label_format: str) -> list[str]:
     if "coco" not in label_format.split():
         return []
     some = tables.boxes.select(["frame_id", *CORNERS]).take(looked_at(tables.boxes.num_rows))
-    sizes = as_polars(tables.frames.select(["frame_id", "width", "height"]))
-    rows = as_polars(some).join(sizes, on="frame_id")
+    sizes = pl.DataFrame(pl.from_arrow(tables.frames.select(["frame_id", "width", "height"])))
+    rows = pl.DataFrame(pl.from_arrow(some)).join(sizes, on="frame_id")
     corners = rows.select(CORNERS).to_numpy()
     box = np.column_stack([corners[:, :2], corners[:, 2:] - corners[:, :2]])
     meant = meant_shape(box, rows.select("width", "height").to_numpy().astype(np.float64))

@@ -8,7 +8,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from driveflow.as_polars import as_polars
 from driveflow.clocks import utc_ns
 from driveflow.neighbours.near_pairs import nearest_pairs
 from driveflow.snapshots import SnapshotTables
@@ -34,9 +33,9 @@ class Side:
 
 def side_of(tables: SnapshotTables, signals: pa.Table) -> Side:
     """Return the frames of `tables` as one side; `signals` has the columns of SIGNALS."""
-    frames = as_polars(tables.frames.select(["frame_id", "drive_group"]))
-    hashes = as_polars(signals.select(["frame_id", "phash64"])).unique("frame_id")
-    sources = as_polars(tables.sources)
+    frames = pl.DataFrame(pl.from_arrow(tables.frames.select(["frame_id", "drive_group"])))
+    hashes = pl.DataFrame(pl.from_arrow(signals.select(["frame_id", "phash64"]))).unique("frame_id")
+    sources = pl.DataFrame(pl.from_arrow(tables.sources))
     sources = sources.with_columns(utc_ns=utc_ns(sources)).sort("frame_id", "batch", "path")
     return Side(frames.join(hashes, on="frame_id", how="left", maintain_order="left").sort("frame_id"), sources)
 

@@ -8,7 +8,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from driveflow.as_polars import as_polars
 from ingestion.disputes import Bools
 from ingestion.merge_choose import Part
 from ingestion.overlap import Ints
@@ -25,7 +24,7 @@ class Stack:
 
     def shared(self) -> pl.DataFrame:
         """Return the rows of frames of which several speak, with `turn` and `by`."""
-        rows = as_polars(self.table.filter(pa.array(self.is_shared)))
+        rows = pl.DataFrame(pl.from_arrow(self.table.filter(pa.array(self.is_shared))))
         turns = self.turns[self.is_shared]
         by = pl.Series(list(self.names.values()), dtype=pl.String).gather(np.searchsorted(list(self.names), turns))
         return rows.with_columns(turn=pl.Series(turns), by=by)

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from driveflow.as_polars import as_polars
 from driveflow.snapshots import SnapshotTables
 from ingestion.merge_places import SEEN, Places, place_tables
 from ingestion.merge_splits import place_frames
@@ -18,7 +17,7 @@ def place_batches(
 ) -> Places:
     """Place the frames of `batches` (name, tables) in the order of their arrival; what is `placed` keeps its place."""
     if rules.splits.by == "drive_group" and not rules.splits.balance and not placed:
-        told = [(name, as_polars(tables.sources.select(list(SEEN)))) for name, tables in batches]
+        told = [(name, pl.DataFrame(pl.from_arrow(tables.sources.select(list(SEEN))))) for name, tables in batches]
         return place_tables(told, rules)
     seen = [(name, sightings(tables, rules.splits)) for name, tables in batches]
     held = [contents(tables) for _, tables in (*placed, *batches)] if rules.splits.balance else []

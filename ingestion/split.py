@@ -8,7 +8,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from driveflow import tables as columns
-from driveflow.as_polars import as_polars
 from driveflow.canonical import Json
 from driveflow.errors import InvalidInputError, UsageError
 from driveflow.flow.sections import HoldoutSection, SplitSection
@@ -82,7 +81,7 @@ def split_counts(tables: SnapshotTables) -> dict[str, dict[str, Json]]:
     frames = pl.DataFrame(
         pl.from_arrow(tables.frames.select(["frame_id", "split", "drive_group", "annotated_classes"]))
     )
-    boxes = as_polars(tables.boxes.select(["frame_id", "class_name", "ignore", "score"]))
+    boxes = pl.DataFrame(pl.from_arrow(tables.boxes.select(["frame_id", "class_name", "ignore", "score"])))
     drawn = boxes.filter(pl.col("ignore").not_() & pl.col("score").is_null()).join(
         frames.select("frame_id", "split"), on="frame_id"
     )

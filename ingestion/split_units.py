@@ -6,7 +6,6 @@ from typing import Final
 
 import polars as pl
 
-from driveflow.as_polars import as_polars
 from driveflow.clocks import utc_ns
 from driveflow.flow.sections import SplitSection
 from driveflow.snapshots import SnapshotTables
@@ -19,7 +18,7 @@ _SCHEMA: Final = {"frame_id": pl.String, "drive": pl.String, "source_split": pl.
 
 def sightings(tables: SnapshotTables, splits: SplitSection) -> list[Sighting]:
     """Return every source of `tables` as what the split looks at; a source of unknown place or day is tied to none."""
-    sources = as_polars(tables.sources)
+    sources = pl.DataFrame(pl.from_arrow(tables.sources))
     if splits.by == "drive_group":
         tied = sources.with_columns(tie=pl.lit(None, pl.String))
     else:
@@ -40,7 +39,7 @@ def contents(tables: SnapshotTables) -> dict[str, dict[str, int]]:
 
 
 def _boxes(tables: SnapshotTables) -> Iterator[tuple[str, str, int]]:
-    boxes = as_polars(tables.boxes.select(["frame_id", "class_name", "ignore", "score"]))
+    boxes = pl.DataFrame(pl.from_arrow(tables.boxes.select(["frame_id", "class_name", "ignore", "score"])))
     true = boxes.filter(pl.col("ignore").not_() & pl.col("score").is_null())
     yield from true.group_by("frame_id", "class_name").len().iter_rows()
 

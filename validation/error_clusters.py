@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from driveflow.as_polars import as_polars
 from driveflow.flow.sections import WhereSection
 from driveflow.predicates import attribute
 from validation.model.evaluation import Evaluation
@@ -122,7 +121,7 @@ def _tags(evaluation: Evaluation, frames: pa.Table) -> pl.DataFrame:
     """Return the tags of each frame of the scene that have few values, the known ones first."""
     row_of = pl.DataFrame({"frame_id": evaluation.scene.frame_ids}, schema={"frame_id": pl.String})
     row_of = row_of.with_row_index("frame").with_columns(pl.col("frame").cast(pl.Int64))
-    table = as_polars(frames.select(["frame_id", "attributes"]))
+    table = pl.DataFrame(pl.from_arrow(frames.select(["frame_id", "attributes"])))
     keys = _keys(table)
     said = {f"tag {key}": pl.Series(attribute(frames, key), dtype=pl.String) for key in keys}
     few = {name: values for name, values in said.items() if values.n_unique() <= _MOST_VALUES}

@@ -7,7 +7,6 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from driveflow.as_polars import as_polars
 from driveflow.neighbours.hamming import HammingIndex
 from driveflow.snapshots import SnapshotTables
 
@@ -127,10 +126,10 @@ def _near_duplicates(request: LeakRequest, train: pl.DataFrame, holdout: pl.Data
 
 
 def _frames(tables: SnapshotTables) -> pl.DataFrame:
-    return as_polars(tables.frames.select(["frame_id", "drive_group"]))
+    return pl.DataFrame(pl.from_arrow(tables.frames.select(["frame_id", "drive_group"])))
 
 
 def _codes(signals: pa.Table, frames: pl.DataFrame) -> pl.DataFrame:
     measured = signals.select(["frame_id", "phash64"]).filter(pc.is_valid(signals["phash64"]))
-    codes = as_polars(measured).unique("frame_id")
+    codes = pl.DataFrame(pl.from_arrow(measured)).unique("frame_id")
     return frames.join(codes, on="frame_id", how="inner").sort("frame_id").select("frame_id", "drive_group", "phash64")

@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pyarrow.compute as pc
 
-from driveflow.as_polars import as_polars
 from driveflow.flow.miner_section import MinerSection
 from filtering.miners.matching import NO_BOXES, Boxes, boxes_by_frame, pairs
 from filtering.miners.material import Material, Scores
@@ -89,6 +88,6 @@ def _runs(material: Material) -> pl.DataFrame:
     asked &= np.ones(material.count, np.bool_) if material.looked is None else material.looked
     ids = pl.Series("frame_id", material.tables.frames["frame_id"].to_pylist(), pl.String)
     frames = pl.DataFrame([ids, pl.Series("row", np.arange(material.count))]).filter(pl.Series(asked))
-    table = as_polars(material.tables.sources.select(["frame_id", "drive", "camera", "captured_ns"]))
+    table = pl.DataFrame(pl.from_arrow(material.tables.sources.select(["frame_id", "drive", "camera", "captured_ns"])))
     found = table.filter(pl.col("captured_ns").is_not_null()).join(frames, on="frame_id")
     return found.unique().sort("drive", "camera", "captured_ns", "frame_id")

@@ -5,7 +5,6 @@ from typing import Final
 
 import polars as pl
 
-from driveflow.as_polars import as_polars
 from driveflow.epoch import FIRST_DIGITAL_NS, LAST_NS
 from driveflow.flow.data_validation_section import DataValidationSection
 from driveflow.predicates import attribute
@@ -28,7 +27,7 @@ def check_frames(request: DataRequest, data: Prepared) -> Iterator[Check]:
 
 
 def _left_out(request: DataRequest, data: Prepared) -> Check:
-    rows = as_polars(request.quarantine.select(["batch", "path", "reason", "detail"]))
+    rows = pl.DataFrame(pl.from_arrow(request.quarantine.select(["batch", "path", "reason", "detail"])))
     lost = rows.filter(~pl.col("reason").is_in(sorted(REMARKS)))
     n = data.frames.height + data.boxes.height + lost.height
     reasons = lost.group_by("reason").len().sort(["len", "reason"], descending=[True, False]).head(5)

@@ -5,7 +5,6 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from driveflow.as_polars import as_polars
 from driveflow.flow.data_validation_section import DataValidationSection
 from validation.data.boxes import box_suspects
 from validation.data.pairs import overlapping
@@ -70,7 +69,7 @@ def _sure(request: DataRequest, data: Prepared, settings: DataValidationSection)
 def _labels(request: DataRequest, sure: pl.DataFrame) -> pl.DataFrame:
     """Return labels and ignore regions of the frames of `sure`."""
     wanted = ["frame_id", "class_name", *CORNERS, "score", "ignore"]
-    boxes = as_polars(request.side.boxes.select(wanted)).filter(pl.col("score").is_null())
+    boxes = pl.DataFrame(pl.from_arrow(request.side.boxes.select(wanted))).filter(pl.col("score").is_null())
     return boxes.drop("score").join(sure.select("frame_id").unique(), on="frame_id", how="semi", maintain_order="left")
 
 

@@ -7,7 +7,6 @@ import polars as pl
 import pyarrow as pa
 
 from driveflow import tables as columns
-from driveflow.as_polars import as_polars
 from validation.data.report import Check, Suspect, judged
 from validation.data.request import CORNERS, DataRequest
 
@@ -86,7 +85,7 @@ def _is_object(text: str) -> bool:
 
 
 def _table(table: pa.Table, *names: str) -> pl.DataFrame:
-    return as_polars(table.select(list(names)))
+    return pl.DataFrame(pl.from_arrow(table.select(list(names))))
 
 
 def _those(rows: pl.DataFrame, condition: pl.Expr, detail: str) -> tuple[int, list[Suspect]]:

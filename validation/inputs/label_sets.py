@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from driveflow.as_polars import as_polars
 from driveflow.errors import InvalidInputError, UsageError
 from driveflow.formats.catalog import FORMATS
 from driveflow.formats.detect import detect_format
@@ -54,8 +53,8 @@ def read_label_set(
 
 
 def _given(path: Path, labels: LabelSet, *, scored: bool) -> Given:
-    images = as_polars(labels.images).unique("path", keep="first", maintain_order=True).sort("path")
-    boxes = as_polars(labels.boxes)
+    images = pl.DataFrame(pl.from_arrow(labels.images)).unique("path", keep="first", maintain_order=True).sort("path")
+    boxes = pl.DataFrame(pl.from_arrow(labels.boxes))
     confidence = boxes["attributes"].str.json_path_match("$.confidence").cast(pl.Float64, strict=False)
     boxes = boxes.with_columns(score=pl.col("score").fill_null(confidence)) if scored else boxes
     rows, others = _split(boxes, pl.col("score").is_not_null() if scored else pl.col("score").is_null())

@@ -8,7 +8,6 @@ import polars as pl
 import pyarrow as pa
 
 from driveflow import tables as columns
-from driveflow.as_polars import as_polars
 from driveflow.errors import InvalidInputError
 from driveflow.snapshots import SnapshotTables
 from validation.inputs.given import GIVEN_CLASSES, GIVEN_FRAMES, Given
@@ -20,8 +19,8 @@ _WANTED = ("frame_id", "class_name", "x1", "y1", "x2", "y2", "score")
 
 def given_snapshot(source: str, tables: SnapshotTables) -> Given:
     """Return a snapshot as truth: frames are known by their ids, and by the paths under which they were found."""
-    frames = as_polars(tables.frames)
-    sources = as_polars(tables.sources)
+    frames = pl.DataFrame(pl.from_arrow(tables.frames))
+    sources = pl.DataFrame(pl.from_arrow(tables.sources))
     paths = sources.group_by("frame_id").agg(
         name=pl.col("path").str.replace(r"^.*!", "").unique().sort().str.join("\n"), camera=pl.col("camera").first()
     )

@@ -7,7 +7,6 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from driveflow.as_polars import as_polars
 from driveflow.errors import InvalidInputError
 from driveflow.truth import truth_of
 from validation.model.arrange import Arrangement, arrange
@@ -69,7 +68,7 @@ def raw_boxes(boxes: pa.Table, frames: Sequence[str], classes: Sequence[str]) ->
 
 def _boxes(table: pa.Table) -> pl.DataFrame:
     wanted = ["frame_id", "box_id", "class_name", *CORNERS, "score", "ignore", "attributes"]
-    return as_polars(table.select(wanted)).sort("frame_id", "box_id", maintain_order=True)
+    return pl.DataFrame(pl.from_arrow(table.select(wanted))).sort("frame_id", "box_id", maintain_order=True)
 
 
 def _raw_truth(truth: pl.DataFrame, frames: Sequence[str], classes: Sequence[str]) -> RawBoxes:
@@ -86,7 +85,7 @@ def _raw_truth(truth: pl.DataFrame, frames: Sequence[str], classes: Sequence[str
 
 def _frames(table: pa.Table) -> pl.DataFrame:
     wanted = ["frame_id", "drive_group", "annotated_classes"]
-    frames = as_polars(table.select(wanted)).sort("frame_id")
+    frames = pl.DataFrame(pl.from_arrow(table.select(wanted))).sort("frame_id")
     twice = frames.filter(pl.col("frame_id").is_duplicated())["frame_id"].unique().sort()
     if len(twice):
         raise InvalidInputError(f"The hold-out has frames twice: {sample(twice)} ({len(twice)} in all).")
